@@ -26,11 +26,15 @@ type Provider interface {
 
 // Resetter is a provider that can forget its handles and read its
 // configuration anew. Sandboxes live on.
-type Resetter interface{ Reset(ctx context.Context) error }
+type Resetter interface {
+	Reset(ctx context.Context) error
+}
 
 // Shutdowner is a provider that holds something to be let go of when the
 // program ends. Sandboxes that outlive programs live on.
-type Shutdowner interface{ Shutdown(ctx context.Context) error }
+type Shutdowner interface {
+	Shutdown(ctx context.Context) error
+}
 
 // Lister is a provider that can list the live sandboxes of this host,
 // whoever made them.
