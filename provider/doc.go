@@ -3,7 +3,7 @@
 //
 // It is what a Go program imports, beside the one provider it uses. It knows
 // no provider: a provider registers a constructor by name ([Register]) and a
-// configuration chooses one ([New], [Default]). It imports package mapping
+// configuration chooses one ([New], [GetDefault]). It imports package mapping
 // for keys and paths and nothing heavier; the guest (package guest) speaks in
 // its types too, so that an answer has one form on both sides of the wire.
 //

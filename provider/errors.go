@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Kind classifies an error. The set is small and stable; [Kind.Table] maps a
-// kind to what each outside interface calls it.
+// Kind classifies an error. The set is small and stable; [Kind.Errno],
+// [Kind.HTTPStatus], [Kind.ExitCode] and [Kind.MCPCode] say what each outside
+// interface calls it.
 type Kind string
 
 // The kinds. Each is an error of its own, so that errors.Is(err,
