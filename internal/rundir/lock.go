@@ -90,10 +90,39 @@ func lockIn(dir *os.File) (f *os.File, current bool, err error) {
 func (l *Lock) Unlock() { l.f.Close() }
 
 // Remove removes the sandbox's directory with all in it and gives the lock
-// back. The sandbox must be dead.
+// back. The sandbox must be dead. The lock file goes last: once it is gone
+// another process can begin to make the sandbox anew in the same directory,
+// which then stays.
 func (l *Lock) Remove() error {
 	defer l.Unlock()
-	return hostpath.RemoveAll(l.dir.root.dir, l.dir.name)
+	dir, err := l.dir.open()
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == lockFile {
+			continue
+		}
+		if err := hostpath.RemoveAll(dir, name); err != nil {
+			return err
+		}
+	}
+	if err := hostpath.RemoveAll(dir, lockFile); err != nil {
+		return err
+	}
+	err = unix.Unlinkat(int(l.dir.root.dir.Fd()), l.dir.name, unix.AT_REMOVEDIR)
+	if err != nil && !errors.Is(err, unix.ENOTEMPTY) && !errors.Is(err, unix.ENOENT) {
+		return os.NewSyscallError("rmdir", err)
+	}
+	return nil
 }
 
 // HoldAlive takes the record lock that says a keeper lives, for as long as

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// attach starts a command with this process's streams, signals and, where
+// asked for, terminal, and waits for it. The command's status comes back as
+// an [exitStatus].
+func attach(ctx context.Context, s provider.Starter, cmd provider.Command) error {
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if cmd.TTY != nil && isTerminal(os.Stdin) {
+		old, err := term.MakeRaw(int(os.Stdin.Fd()))
+		if err != nil {
+			return err
+		}
+		defer term.Restore(int(os.Stdin.Fd()), old)
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH)
+	defer signal.Stop(signals)
+	process, err := s.Start(ctx, cmd)
+	if err != nil {
+		return err
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	go relay(signals, stop, process, cmd.TTY != nil)
+	result, err := process.Wait()
+	if err != nil {
+		return err
+	}
+	if result.ExitCode == 0 {
+		return nil
+	}
+	return exitStatus(result.ExitCode)
+}
+
+// stdinOf decides what the command reads: this process's standard input where
+// that is a pipe or a file or was asked for, else nothing.
+func stdinOf(c *cli.Context) io.Reader {
+	switch {
+	case c.Bool("no-stdin"):
+		return nil
+	case c.Bool("interactive"):
+		return os.Stdin
+	case isTerminal(os.Stdin):
+		return nil
+	}
+	if st, err := os.Stdin.Stat(); err != nil || isNull(st) {
+		return nil
+	}
+	return os.Stdin
+}
+
+// isNull reports whether a stream is /dev/null, which need not be carried.
+func isNull(st os.FileInfo) bool {
+	null, err := os.Stat(os.DevNull)
+	return err == nil && os.SameFile(st, null)
+}
+
+// relay passes signals on to the command. With a terminal of its own the
+// command gets what the terminal makes of key presses, and window changes.
+func relay(signals <-chan os.Signal, stop <-chan struct{}, p provider.Process, tty bool) {
+	for {
+		select {
+		case <-stop:
+			return
+		case s := <-signals:
+			number, ok := s.(unix.Signal)
+			if !ok {
+				continue
+			}
+			if number != unix.SIGWINCH {
+				p.Signal(int(number))
+			} else if size := termSize(os.Stdin); tty && size != nil {
+				p.Resize(size.Row, size.Col)
+			}
+		}
+	}
+}
+
+// newTTY describes a terminal like our own.
+func newTTY() *provider.TTY {
+	t := &provider.TTY{Term: os.Getenv("TERM")}
+	if size := termSize(os.Stdin); size != nil {
+		t.Rows, t.Cols = size.Row, size.Col
+	}
+	return t
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+// termSize returns a terminal's size, or nil where f is none.
+func termSize(f *os.File) *unix.Winsize {
+	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return nil
+	}
+	return size
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/urfave/cli/v2"
+)
+
+func execCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "exec",
+		Usage:     "run a command in a thread's sandbox and pass its exit status on",
+		ArgsUsage: "THREAD [--] COMMAND [ARGUMENT...]",
+		Description: "The sandbox is started where there is none. Standard input is passed on where it is\n" +
+			"a pipe or a file, and /dev/null where it is a terminal. What the command leaves\n" +
+			"running is ended with it.\n\n" +
+			"Exit status: the command's own; 128+N after signal N; 124 our timeout; 125 our own\n" +
+			"failure or wrong usage; 126 not executable; 127 not found.",
+		Flags: append([]cli.Flag{
+			userFlag(), providerFlag(),
+			&cli.DurationFlag{Name: "timeout", Value: provider.DefaultTimeout, Usage: "end the command after this `time`; 0 for never"},
+			&cli.Int64Flag{Name: "max-output", Usage: "bound each stream to `BYTES`, keeping head and tail; 0 for no bound"},
+			&cli.StringFlag{Name: "workdir", Aliases: []string{"C"}, Usage: "working `directory`, a virtual path (default: the workspace)"},
+			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "set `KEY=VALUE` in the command's environment; may be repeated"},
+			&cli.BoolFlag{Name: "tty", Aliases: []string{"t"}, Usage: "give the command a terminal"},
+			&cli.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: "pass standard input on even from a terminal"},
+			&cli.BoolFlag{Name: "no-stdin", Aliases: []string{"n"}, Usage: "do not read standard input"},
+		}, newFlags()...),
+		Action: func(c *cli.Context) error {
+			argv, err := commandOf(c)
+			if err != nil {
+				return err
+			}
+			env, err := envOf(c.StringSlice("env"))
+			if err != nil {
+				return err
+			}
+			timeout := c.Duration("timeout")
+			switch {
+			case timeout < 0:
+				return usageError{"--timeout must not be negative; 0 means never"}
+			case timeout == 0:
+				timeout = -1
+			}
+			if c.Int64("max-output") < 0 {
+				return usageError{"--max-output must not be negative; 0 means no bound"}
+			}
+			if dir := c.String("workdir"); dir != "" && !strings.HasPrefix(dir, "/") {
+				return usageError{fmt.Sprintf("-C %s: give an absolute virtual path such as /mnt/user-data/outputs", dir)}
+			}
+			cmd := provider.Command{
+				Argv: argv, Dir: c.String("workdir"), Env: env, Timeout: timeout, MaxOutput: c.Int64("max-output"),
+				Stdin: stdinOf(c),
+			}
+			if c.Bool("tty") {
+				cmd.TTY, cmd.Stdin = newTTY(), os.Stdin
+			}
+			return execute(c, cmd)
+		},
+	}
+}
+
+// commandOf returns what follows the thread, without a leading "--".
+func commandOf(c *cli.Context) ([]string, error) {
+	args := c.Args().Slice()
+	if len(args) < 2 {
+		if _, err := keyOf(c); err != nil {
+			return nil, err
+		}
+		return nil, usageError{"name a command: sandboxfs exec [flags] THREAD -- COMMAND [ARGUMENT...]"}
+	}
+	switch {
+	case args[1] == "--":
+		args = args[2:]
+	case strings.HasPrefix(args[1], "-"):
+		return nil, strayArgument(c, args[1])
+	default:
+		args = args[1:]
+	}
+	if len(args) == 0 || args[0] == "" {
+		return nil, usageError{"name a command: sandboxfs exec [flags] THREAD -- COMMAND [ARGUMENT...]"}
+	}
+	return args, nil
+}
+
+func envOf(pairs []string) (map[string]string, error) {
+	env := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		key, value, ok := strings.Cut(p, "=")
+		if !ok || key == "" {
+			return nil, usageError{fmt.Sprintf("-e %s: write KEY=VALUE", p)}
+		}
+		env[key] = value
+	}
+	return env, nil
+}
+
+// execute runs one command with this process's streams.
+func execute(c *cli.Context, cmd provider.Command) error {
+	key, err := keyOf(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(c.Context)
+	defer cancel()
+	p, err := open(ctx, c)
+	if err != nil {
+		return err
+	}
+	id, err := p.Acquire(ctx, key)
+	if err != nil {
+		return err
+	}
+	sandbox, err := p.Get(id)
+	if err != nil {
+		return err
+	}
+	starter, ok := sandbox.(provider.Starter)
+	if !ok {
+		return fmt.Errorf("the provider %q cannot pass streams on", c.String("provider"))
+	}
+	return attach(ctx, starter, cmd)
+}

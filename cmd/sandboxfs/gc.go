@@ -1,0 +1,43 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/urfave/cli/v2"
+)
+
+func gcCommand() *cli.Command {
+	return &cli.Command{
+		Name:   "gc",
+		Usage:  "remove what crashed sandboxes left; a thread's files stay",
+		Flags:  []cli.Flag{jsonFlag(), providerFlag()},
+		Action: func(c *cli.Context) error { return inJSON(c, gc(c)) },
+	}
+}
+
+func gc(c *cli.Context) error {
+	if c.Args().Present() {
+		return usageError{fmt.Sprintf("gc takes no argument, but got %q", c.Args().First())}
+	}
+	p, err := open(c.Context, c)
+	if err != nil {
+		return err
+	}
+	collector, ok := p.(provider.Collector)
+	if !ok {
+		return errors.New("this provider leaves nothing to remove")
+	}
+	removed, err := collector.Collect(c.Context)
+	for _, line := range removed {
+		if c.Bool("json") {
+			json.NewEncoder(os.Stdout).Encode(map[string]string{"removed": line})
+		} else {
+			fmt.Println(line)
+		}
+	}
+	return err
+}

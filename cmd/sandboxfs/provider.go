@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/sandboxfs/sandboxfs/mapping"
+	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/urfave/cli/v2"
+)
+
+// userFlag and providerFlag are on every verb that takes a thread.
+func userFlag() cli.Flag {
+	return &cli.StringFlag{Name: "user", Value: mapping.DefaultUser, Usage: "the thread's owner"}
+}
+
+func providerFlag() cli.Flag {
+	return &cli.StringFlag{Name: "provider", Value: "local", EnvVars: []string{"SANDBOXFS_PROVIDER"}, Usage: "where sandboxes run"}
+}
+
+func jsonFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object a line, errors too"}
+}
+
+// newFlags shape a sandbox that the verb may have to make.
+func newFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "net", Usage: "`host` (default for a new sandbox) or none"},
+		&cli.StringFlag{Name: "tier", EnvVars: []string{"SANDBOXFS_TIER"}, Usage: "`isolated` (default for a new sandbox) or host, which needs SANDBOXFS_ALLOW_HOST_BASH=true"},
+	}
+}
+
+// open makes the provider that the flags and the environment choose.
+func open(ctx context.Context, c *cli.Context) (provider.Provider, error) {
+	cfg := provider.Config{
+		Use:       c.String("provider"),
+		SkillsDir: os.Getenv("SANDBOXFS_SKILLS_DIR"),
+		Local:     provider.LocalConfig{Net: c.String("net"), Tier: c.String("tier")},
+	}
+	if v := os.Getenv("SANDBOXFS_ALLOW_HOST_BASH"); v != "" {
+		allow, err := strconv.ParseBool(v)
+		if err != nil {
+			return nil, usageError{fmt.Sprintf("SANDBOXFS_ALLOW_HOST_BASH is %q; set it to true or false", v)}
+		}
+		cfg.AllowHostBash = allow
+	}
+	if v := os.Getenv("SANDBOXFS_IDLE_TIMEOUT"); v != "" {
+		seconds, err := strconv.Atoi(v)
+		if err != nil || seconds < 0 {
+			return nil, usageError{fmt.Sprintf("SANDBOXFS_IDLE_TIMEOUT is %q; set it to a number of seconds, 0 for never", v)}
+		}
+		if cfg.IdleTimeout = seconds; seconds == 0 {
+			cfg.IdleTimeout = -1
+		}
+	}
+	return provider.New(ctx, cfg)
+}
+
+// keyOf reads the thread, the first argument, and --user.
+func keyOf(c *cli.Context) (mapping.Key, error) {
+	if !c.Args().Present() {
+		return mapping.Key{}, usageError{fmt.Sprintf("name a thread: sandboxfs %s [flags] THREAD", c.Command.Name)}
+	}
+	key := mapping.Key{User: c.String("user"), Thread: c.Args().First()}
+	if err := mapping.ValidateID("user", key.User); err != nil {
+		return key, usageError{err.Error()}
+	}
+	if err := mapping.ValidateID("thread", key.Thread); err != nil {
+		return key, usageError{err.Error()}
+	}
+	return key, nil
+}
+
+// onlyThread refuses arguments after the thread.
+func onlyThread(c *cli.Context) error {
+	if c.NArg() <= 1 {
+		return nil
+	}
+	return strayArgument(c, c.Args().Get(1))
+}
+
+func strayArgument(c *cli.Context, arg string) error {
+	if strings.HasPrefix(arg, "-") {
+		return usageError{fmt.Sprintf("the flag %s comes after the thread; write: sandboxfs %s %s ... %s", arg, c.Command.Name, arg, c.Args().First())}
+	}
+	return usageError{fmt.Sprintf("%q is one argument too many; see: sandboxfs %s --help", arg, c.Command.Name)}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/urfave/cli/v2"
+)
+
+func psCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "ps",
+		Usage: "list the live sandboxes",
+		Flags: []cli.Flag{jsonFlag(), providerFlag(),
+			&cli.StringFlag{Name: "user", Usage: "only this `user`'s"}},
+		Action: func(c *cli.Context) error { return inJSON(c, ps(c)) },
+	}
+}
+
+func ps(c *cli.Context) error {
+	if c.Args().Present() {
+		return usageError{fmt.Sprintf("ps takes no argument, but got %q", c.Args().First())}
+	}
+	infos, err := list(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		out := json.NewEncoder(os.Stdout)
+		for _, info := range infos {
+			if err := out.Encode(info); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "THREAD\tUSER\tPROVIDER\tSTATE\tCOMMANDS\tIDLE\tNET")
+	for _, i := range infos {
+		idle := "-"
+		if i.State == "idle" {
+			idle = time.Duration(i.IdleSeconds * float64(time.Second)).Round(time.Second).String()
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", i.Thread, i.User, i.Provider, i.State, i.Commands, idle, i.Isolation["net"])
+	}
+	return w.Flush()
+}
+
+// list returns the sandboxes of the chosen provider and, where --user is
+// given, of that user alone.
+func list(c *cli.Context) ([]provider.Info, error) {
+	p, err := open(c.Context, c)
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := p.(provider.Lister)
+	if !ok {
+		return nil, errors.New("this provider cannot list its sandboxes")
+	}
+	infos, err := lister.List(c.Context)
+	if err != nil {
+		return nil, err
+	}
+	var chosen []provider.Info
+	for _, i := range infos {
+		if user := c.String("user"); user == "" || user == i.User {
+			chosen = append(chosen, i)
+		}
+	}
+	return chosen, nil
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/sandboxfs/sandboxfs/internal/version"
+	"github.com/urfave/cli/v2"
+)
+
+func versionCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "version",
+		Usage: "say which build this is",
+		Flags: []cli.Flag{jsonFlag()},
+		Action: func(c *cli.Context) error {
+			v := version.Get()
+			if c.Bool("json") {
+				return json.NewEncoder(os.Stdout).Encode(v)
+			}
+			_, err := fmt.Printf("sandboxfs %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+			return err
+		},
+	}
+}

@@ -1,0 +1,68 @@
+// Runs as pid 1 of a sandbox, in its namespaces.
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/sandboxfs/sandboxfs/exec"
+	"github.com/sandboxfs/sandboxfs/exec/jail"
+	"github.com/sandboxfs/sandboxfs/guest"
+	"github.com/sandboxfs/sandboxfs/internal/keeper"
+	"github.com/sandboxfs/sandboxfs/mapping"
+	"github.com/sirupsen/logrus"
+)
+
+func guestMain() int {
+	if err := runGuest(); err != nil {
+		fmt.Fprintln(os.Stderr, "sandboxfsd guest:", err)
+		return 1
+	}
+	return 0
+}
+
+func runGuest() error {
+	inside, err := jail.Enter()
+	if err != nil {
+		return err
+	}
+	var spec keeper.GuestSpec
+	if err := json.Unmarshal(inside.Extra, &spec); err != nil {
+		return err
+	}
+	executor, err := exec.New(exec.Config{})
+	if err != nil {
+		return inside.Fail(err)
+	}
+	defer executor.Close()
+	if err := inside.Ready(); err != nil {
+		return err
+	}
+	debug.FreeOSMemory()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		<-inside.Done() // the keeper is gone, and with it the tree
+		cancel()
+	}()
+	workdir := mapping.Workspace
+	if spec.Identity.Thread == "" {
+		workdir = "/tmp"
+	}
+	identity := spec.Identity
+	identity.Isolation = map[string]string{"tree_end": executor.Mechanism()}
+	return guest.Serve(ctx, inside.Listener, guest.ServerOptions{
+		Executor:    executor,
+		Identity:    identity,
+		Workdir:     workdir,
+		Home:        workdir,
+		IdleTimeout: time.Duration(spec.IdleSeconds) * time.Second,
+		Log:         logrus.New(),
+	})
+}

@@ -1,0 +1,211 @@
+package keeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"time"
+
+	"github.com/sandboxfs/sandboxfs/exec/cgroup"
+	"github.com/sandboxfs/sandboxfs/exec/jail"
+	"github.com/sandboxfs/sandboxfs/fs"
+	"github.com/sandboxfs/sandboxfs/internal/rundir"
+	"github.com/sandboxfs/sandboxfs/mapping"
+	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
+)
+
+// startTimeout bounds the making of a sandbox, which takes milliseconds.
+const startTimeout = 30 * time.Second
+
+// Main is the verb `sandboxfsd keep`. It returns the exit status.
+func Main() int {
+	closeForeign()
+	unix.Umask(0) // the kernel has applied the caller's umask to what FUSE asks for
+	log := logrus.New()
+	log.SetLevel(logrus.InfoLevel)
+	rep := os.NewFile(reportFD, "report")
+	k, err := start(log)
+	if err != nil {
+		log.WithError(err).Error("the sandbox could not be made")
+		json.NewEncoder(rep).Encode(reportOf(err))
+		return 1
+	}
+	if err := json.NewEncoder(rep).Encode(report{}); err != nil {
+		log.WithError(err).Warn("whoever asked for the sandbox is gone")
+	}
+	rep.Close()
+	debug.FreeOSMemory() // the start's garbage, which an idle keeper would hold for good
+	k.wait()
+	k.close()
+	return 0
+}
+
+// keeper is a made sandbox.
+type keeper struct {
+	log    logrus.FieldLogger
+	dir    *rundir.Dir
+	alive  *os.File
+	uid    *os.File
+	roots  map[string]*os.File
+	server *fs.Server
+	jail   *jail.Jail
+}
+
+func start(log logrus.FieldLogger) (_ *keeper, err error) {
+	var spec Spec
+	if err := json.NewDecoder(io.LimitReader(os.Stdin, 1<<20)).Decode(&spec); err != nil {
+		return nil, fmt.Errorf("read the specification: %w", err)
+	}
+	root, err := rundir.Open(spec.RuntimeDir)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := root.Named(spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	k := &keeper{log: log.WithField("thread", spec.Key.String()), dir: dir}
+	defer func() {
+		if err != nil {
+			k.close()
+		}
+	}()
+	if k.alive, err = dir.HoldAlive(); err != nil {
+		return nil, &provider.Error{Kind: provider.Conflict, Reason: "another keeper of this sandbox lives", Err: err}
+	}
+	if err := cgroup.Remove(dir.Name()); err != nil {
+		log.WithError(err).Warn("a cgroup of an earlier sandbox is left")
+	}
+	table, err := mapping.Layout{Home: spec.Home, SkillsDir: spec.SkillsDir}.Table(spec.Key)
+	if err != nil {
+		return nil, &provider.Error{Kind: provider.Invalid, Reason: err.Error()}
+	}
+	if k.roots, err = openRoots(spec, table); err != nil {
+		return nil, err
+	}
+	who, err := k.identity(spec)
+	if err != nil {
+		return nil, err
+	}
+	return k, k.enter(spec, table, who)
+}
+
+// enter serves the tree and starts the sandbox's pid 1.
+func (k *keeper) enter(spec Spec, table *mapping.Table, who identity) error {
+	ownership := fs.Owner
+	if spec.Ownership == "preserve" {
+		ownership = fs.Preserve
+	}
+	tree, err := fs.New(fs.Options{
+		Table: table, Roots: k.roots, View: mapping.AgentView, Ownership: ownership,
+		UID: who.shown, GID: who.shownGroup, Log: k.log,
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := k.dir.Listen()
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	created := time.Now().Format(time.RFC3339)
+	info := provider.Info{
+		ID: spec.ID, User: spec.Key.Normalize().User, Thread: spec.Key.Thread,
+		Provider: "local", Created: created,
+	}
+	extra, err := json.Marshal(GuestSpec{Identity: info, IdleSeconds: spec.IdleSeconds})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	k.jail, err = jail.Start(ctx, jail.Spec{
+		Tier: who.tier, Net: netOf(spec.Net), Hostname: "sandbox",
+		HostUID: who.host, HostGID: who.hostGroup,
+		TreeDirs: topDirs(table), ReadOnly: readOnly(table),
+		Listener: listener, Extra: extra, Log: os.Stderr,
+		Limits: cgroup.Limits{Name: k.dir.Name()},
+		Serve: func(fuse *os.File) (err error) {
+			k.server, err = tree.Serve(fuse)
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return k.dir.WriteState(rundir.State{
+		ID: spec.ID, User: info.User, Thread: info.Thread, Provider: "local", Home: spec.Home,
+		Tier: spec.Tier, Net: spec.Net, Created: created, Isolation: k.jail.Isolation(),
+	})
+}
+
+// wait returns when the sandbox has ended or is told to end.
+func (k *keeper) wait() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := k.jail.Wait(); err != nil {
+			k.log.WithError(err).Info("the sandbox ended")
+		}
+	}()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	select {
+	case <-ended:
+	case s := <-signals:
+		k.log.WithField("signal", s.String()).Info("told to end")
+		k.jail.Kill()
+		<-ended
+	}
+}
+
+// close ends what there is of the sandbox, in the order in which nothing can
+// hang: processes, then the tree they used, then the names. It also serves a
+// start that failed halfway.
+func (k *keeper) close() {
+	if k.jail != nil {
+		k.jail.Kill()
+		k.jail.Wait()
+		k.jail.Close()
+	}
+	if k.server != nil {
+		if err := k.server.Close(); err != nil {
+			k.log.WithError(err).Warn("the tree did not end in order")
+		}
+	}
+	for _, f := range k.roots {
+		f.Close()
+	}
+	if err := cgroup.Remove(k.dir.Name()); err != nil {
+		k.log.WithError(err).Warn("the sandbox's cgroup is left; sandboxfs gc removes it")
+	}
+	if k.uid != nil {
+		k.uid.Close()
+	}
+	if k.alive == nil {
+		return // another keeper's directory
+	}
+	// Where somebody holds the lock he waits for us to make the sandbox
+	// anew, or removes the directory himself.
+	if lock, err := k.dir.TryLock(); err == nil && lock != nil {
+		if err := lock.Remove(); err != nil {
+			k.log.WithError(err).Warn("the runtime directory is left; sandboxfs gc removes it")
+		}
+	}
+}
+
+func reportOf(err error) report {
+	rep := report{Kind: provider.KindOf(err), Reason: err.Error()}
+	var e *provider.Error
+	if errors.As(err, &e) {
+		rep.Reason, rep.Next = e.Reason, e.Next
+	}
+	return rep
+}

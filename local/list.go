@@ -1,0 +1,215 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sort"
+	"time"
+
+	"github.com/sandboxfs/sandboxfs/exec/cgroup"
+	"github.com/sandboxfs/sandboxfs/guest"
+	"github.com/sandboxfs/sandboxfs/internal/rundir"
+	"github.com/sandboxfs/sandboxfs/mapping"
+	"github.com/sandboxfs/sandboxfs/provider"
+	"golang.org/x/sys/unix"
+)
+
+// stopTimeout is how long an orderly end may take before the keeper is
+// killed.
+const stopTimeout = 10 * time.Second
+
+// List returns the sandboxes of this host user and data directory, dead ones
+// that gc would remove included, by id. One that does not answer is "unknown".
+func (p *Provider) List(ctx context.Context) ([]provider.Info, error) {
+	dirs, err := p.run.List()
+	if err != nil {
+		return nil, unavailable("the runtime directory cannot be read", "", err)
+	}
+	var infos []provider.Info
+	for _, dir := range dirs {
+		st, err := dir.ReadState()
+		if err != nil || st.Home != p.home {
+			continue // being made, or another home's
+		}
+		infos = append(infos, *p.describe(ctx, dir, st))
+	}
+	sort.Slice(infos, func(i, j int) bool { return infos[i].ID < infos[j].ID })
+	return infos, nil
+}
+
+func (p *Provider) describe(ctx context.Context, dir *rundir.Dir, st rundir.State) *provider.Info {
+	info := &provider.Info{State: "dead"}
+	if dir.Keeper() != 0 {
+		info.State = "unknown"
+		s := newSandbox(p, st.ID, mapping.Key{User: st.User, Thread: st.Thread})
+		defer s.close()
+		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+		defer cancel()
+		if live, err := s.client.Describe(ctx); err == nil {
+			info = live
+		}
+	}
+	return withState(*info, st)
+}
+
+// withState puts what the keeper recorded over what the guest answered: who a
+// sandbox is is the host's to say.
+func withState(info provider.Info, st rundir.State) *provider.Info {
+	info.ID, info.User, info.Thread, info.Provider, info.Created = st.ID, st.User, st.Thread, st.Provider, st.Created
+	isolation := maps.Clone(st.Isolation)
+	if isolation == nil {
+		isolation = map[string]string{}
+	}
+	for k, v := range info.Isolation {
+		if _, known := isolation[k]; !known {
+			isolation[k] = v
+		}
+	}
+	info.Isolation = isolation
+	return &info
+}
+
+// Stop ends a sandbox now, with all that runs in it, and returns when nothing
+// of it is left. Kinds: invalid, unavailable.
+func (p *Provider) Stop(ctx context.Context, key mapping.Key) error {
+	if err := key.Validate(); err != nil {
+		return &provider.Error{Kind: provider.Invalid, Op: "stop", Reason: err.Error()}
+	}
+	return p.stop(ctx, p.handle(key.Normalize()), guest.StopNow)
+}
+
+func (p *Provider) stop(ctx context.Context, s *Sandbox, how guest.StopMode) error {
+	dir := p.dir(s.key)
+	pid := dir.Keeper()
+	if pid == 0 {
+		return p.bury(ctx, dir)
+	}
+	wait, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	err := s.client.Stop(wait, how)
+	if err != nil && how == guest.StopIfIdle && !isGone(err) {
+		return err
+	}
+	if err == nil || isGone(err) {
+		if dir.WaitDead(wait) == nil {
+			return p.bury(ctx, dir)
+		}
+	}
+	// It does not answer, or does not end. The kernel names the keeper's pid
+	// as the holder of the record lock, so it is the keeper's still.
+	if pid = dir.Keeper(); pid != 0 {
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil && err != unix.ESRCH {
+			return s.failStop(err)
+		}
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	if err := dir.WaitDead(last); err != nil {
+		return s.failStop(err)
+	}
+	return p.bury(ctx, dir)
+}
+
+func (s *Sandbox) failStop(err error) error {
+	return &provider.Error{Kind: provider.Unavailable, Op: "stop", Thread: s.key.String(),
+		Reason: "the sandbox did not end", Next: "look for its sandboxfsd in the process list", Err: err}
+}
+
+// bury removes what a dead sandbox left: its cgroup and its runtime
+// directory. Another process may be making it anew, and then nothing is done.
+func (p *Provider) bury(ctx context.Context, dir *rundir.Dir) error {
+	lock, err := dir.TryLock()
+	if err != nil || lock == nil {
+		return err
+	}
+	if dir.Keeper() != 0 {
+		lock.Unlock()
+		return nil
+	}
+	if err := cgroup.Remove(dir.Name()); err != nil {
+		lock.Unlock()
+		return &provider.Error{Kind: provider.Unavailable, Op: "stop", Reason: "the sandbox's cgroup is not empty yet", Next: "run: sandboxfs gc", Err: err}
+	}
+	if err := lock.Remove(); err != nil {
+		return &provider.Error{Kind: provider.Unavailable, Op: "stop", Reason: "the sandbox's runtime directory cannot be removed", Next: "run: sandboxfs gc", Err: err}
+	}
+	return nil
+}
+
+// Collect removes what crashed sandboxes of this host user left.
+func (p *Provider) Collect(ctx context.Context) ([]string, error) {
+	dirs, err := p.run.List()
+	if err != nil {
+		return nil, unavailable("the runtime directory cannot be read", "", err)
+	}
+	var removed []string
+	for _, dir := range dirs {
+		if dir.Keeper() != 0 {
+			continue
+		}
+		st, _ := dir.ReadState()
+		lock, err := dir.TryLock()
+		if err != nil || lock == nil {
+			continue // being made
+		}
+		lock.Unlock()
+		if err := p.bury(ctx, dir); err != nil {
+			return removed, err
+		}
+		id := st.ID
+		if id == "" {
+			id = "a sandbox that was never ready"
+		}
+		removed = append(removed, fmt.Sprintf("removed the runtime state of %s", id))
+	}
+	return removed, nil
+}
+
+// makeRoom ends the sandbox that has been idle longest while there are as
+// many as allowed. The one about to be made counts: its lock is held.
+func (p *Provider) makeRoom(ctx context.Context) error {
+	limit := p.cfg.Local.MaxSandboxes
+	dirs, err := p.run.List()
+	if err != nil || len(dirs) <= limit {
+		return err
+	}
+	type candidate struct {
+		s    *Sandbox
+		idle float64
+	}
+	var idle []candidate
+	live := 1
+	for _, dir := range dirs {
+		if dir.Keeper() == 0 {
+			continue
+		}
+		live++
+		st, err := dir.ReadState()
+		if err != nil {
+			continue
+		}
+		info := p.describe(ctx, dir, st)
+		if info.State == "idle" && st.Home == p.home {
+			idle = append(idle, candidate{newSandbox(p, st.ID, mapping.Key{User: st.User, Thread: st.Thread}), info.IdleSeconds})
+		}
+	}
+	sort.Slice(idle, func(i, j int) bool { return idle[i].idle > idle[j].idle })
+	for _, c := range idle {
+		if live <= limit {
+			break
+		}
+		if p.stop(ctx, c.s, guest.StopIfIdle) == nil {
+			live--
+		}
+	}
+	for _, c := range idle {
+		c.s.close()
+	}
+	if live > limit {
+		return &provider.Error{Kind: provider.Unavailable,
+			Reason: fmt.Sprintf("%d sandboxes are live and busy, as many as are allowed", live-1),
+			Next:   "stop one (sandboxfs ps, sandboxfs stop THREAD)"}
+	}
+	return nil
+}

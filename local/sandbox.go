@@ -1,0 +1,202 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/sandboxfs/sandboxfs/guest"
+	"github.com/sandboxfs/sandboxfs/internal/hostpath"
+	"github.com/sandboxfs/sandboxfs/mapping"
+	"github.com/sandboxfs/sandboxfs/provider"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// healthTimeout is how long a live guest may take to answer before it
+	// counts as unknown, which is not dead.
+	healthTimeout = 5 * time.Second
+	// maxTries bounds how often one call finds its sandbox just ended and
+	// starts it again.
+	maxTries = 3
+)
+
+// Sandbox is a handle of one local sandbox. It stays valid when the sandbox
+// ends: idleness is invisible, the next call starts it again. It is safe for
+// concurrent use.
+type Sandbox struct {
+	p      *Provider
+	id     string
+	key    mapping.Key
+	client *guest.Client
+}
+
+var (
+	_ provider.Sandbox   = (*Sandbox)(nil)
+	_ provider.Starter   = (*Sandbox)(nil)
+	_ provider.Describer = (*Sandbox)(nil)
+)
+
+func newSandbox(p *Provider, id string, key mapping.Key) *Sandbox {
+	s := &Sandbox{p: p, id: id, key: key}
+	s.client = guest.NewClient(guest.ClientOptions{ID: id, Thread: key.String(), Dial: s.dial})
+	return s
+}
+
+func (s *Sandbox) close() { s.client.Close() }
+
+// ID returns the sandbox's id.
+func (s *Sandbox) ID() string { return s.id }
+
+// health asks the guest whether it lives.
+func (s *Sandbox) health(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	_, err := s.client.Describe(ctx)
+	return err
+}
+
+// isGone reports whether a guest certainly serves no more, so that another
+// may be made: nobody listens, or it said that it is ending.
+func isGone(err error) bool {
+	return errors.Is(err, guest.ErrNotStarted) || errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
+}
+
+// again runs a call, and once more after starting the sandbox anew where it
+// ended before the call began.
+func again[T any](ctx context.Context, s *Sandbox, call func() (T, error)) (T, error) {
+	for try := 1; ; try++ {
+		v, err := call()
+		if err == nil || try == maxTries || !isGone(err) || ctx.Err() != nil {
+			return v, err
+		}
+		if err := s.ensure(ctx); err != nil {
+			var zero T
+			return zero, err
+		}
+	}
+}
+
+func (s *Sandbox) withEnvironment(c provider.Command) provider.Command {
+	if len(s.p.cfg.Environment) == 0 {
+		return c
+	}
+	env := make(map[string]string, len(s.p.cfg.Environment)+len(c.Env))
+	for k, v := range s.p.cfg.Environment {
+		env[k] = v
+	}
+	for k, v := range c.Env {
+		env[k] = v
+	}
+	c.Env = env
+	return c
+}
+
+// Execute implements [provider.Sandbox].
+func (s *Sandbox) Execute(ctx context.Context, c provider.Command) (*provider.Result, error) {
+	return again(ctx, s, func() (*provider.Result, error) { return s.client.Execute(ctx, s.withEnvironment(c)) })
+}
+
+// Start implements [provider.Starter].
+func (s *Sandbox) Start(ctx context.Context, c provider.Command) (provider.Process, error) {
+	return again(ctx, s, func() (provider.Process, error) { return s.client.Start(ctx, s.withEnvironment(c)) })
+}
+
+// Describe implements [provider.Describer]. It does not start the sandbox.
+func (s *Sandbox) Describe(ctx context.Context) (*provider.Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	info, err := s.client.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := s.p.dir(s.key).ReadState(); err == nil {
+		info = withState(*info, st)
+	}
+	return info, nil
+}
+
+// ReadFile implements [provider.Sandbox].
+func (s *Sandbox) ReadFile(ctx context.Context, path string, lines provider.LineRange) ([]byte, error) {
+	return again(ctx, s, func() ([]byte, error) { return s.client.ReadFile(ctx, path, lines) })
+}
+
+// WriteFile implements [provider.Sandbox].
+func (s *Sandbox) WriteFile(ctx context.Context, path string, content []byte, mode provider.WriteMode) error {
+	_, err := again(ctx, s, func() (struct{}, error) { return struct{}{}, s.client.WriteFile(ctx, path, content, mode) })
+	return err
+}
+
+// ReplaceInFile implements [provider.Sandbox].
+func (s *Sandbox) ReplaceInFile(ctx context.Context, path string, r provider.Replacement) (*provider.ReplaceResult, error) {
+	return again(ctx, s, func() (*provider.ReplaceResult, error) { return s.client.ReplaceInFile(ctx, path, r) })
+}
+
+// DownloadFile implements [provider.Sandbox].
+func (s *Sandbox) DownloadFile(ctx context.Context, path string) (io.ReadCloser, error) {
+	return again(ctx, s, func() (io.ReadCloser, error) { return s.client.DownloadFile(ctx, path) })
+}
+
+// ListDir implements [provider.Sandbox].
+func (s *Sandbox) ListDir(ctx context.Context, path string, o provider.ListOptions) (*provider.Listing, error) {
+	return again(ctx, s, func() (*provider.Listing, error) { return s.client.ListDir(ctx, path, o) })
+}
+
+// Glob implements [provider.Sandbox].
+func (s *Sandbox) Glob(ctx context.Context, path, pattern string, o provider.GlobOptions) (*provider.GlobResult, error) {
+	return again(ctx, s, func() (*provider.GlobResult, error) { return s.client.Glob(ctx, path, pattern, o) })
+}
+
+// Grep implements [provider.Sandbox].
+func (s *Sandbox) Grep(ctx context.Context, path, pattern string, o provider.GrepOptions) (*provider.GrepResult, error) {
+	return again(ctx, s, func() (*provider.GrepResult, error) { return s.client.Grep(ctx, path, pattern, o) })
+}
+
+// UpdateFile writes as the operator, on the host side and without starting
+// the sandbox: the tree shows the change. Symlinks are not followed, since the
+// agent may have put them there.
+func (s *Sandbox) UpdateFile(ctx context.Context, name string, content []byte) error {
+	const op = "update file"
+	fail := func(kind provider.Kind, reason, next string, err error) error {
+		return &provider.Error{Kind: kind, Op: op, Thread: s.key.String(), Path: name, Reason: reason, Next: next, Err: err}
+	}
+	if len(content) > provider.MaxWriteFile {
+		return fail(provider.TooLarge, "the content is larger than 64 MiB", "copy the file into the thread's directory on the host", nil)
+	}
+	layout := mapping.Layout{Home: s.p.home, SkillsDir: s.p.cfg.SkillsDir}
+	table, err := layout.Table(s.key)
+	if err != nil {
+		return fail(provider.Invalid, err.Error(), "", err)
+	}
+	if strings.Contains(name+"/", "/../") {
+		return fail(provider.Denied, "a path with .. is refused", "give the path without ..", nil)
+	}
+	region, rest, ok := table.Lookup(path.Clean(name))
+	switch {
+	case !ok || rest == "":
+		return fail(provider.NotFound, "it lies in no directory of the thread", "write below "+mapping.UserData+"/uploads, workspace or outputs", nil)
+	case region.Access(mapping.OperatorView) == mapping.ReadOnly:
+		return fail(provider.ReadOnlyFS, region.Virtual+" is read-only", "write below "+mapping.UserData, nil)
+	}
+	if err := ctx.Err(); err != nil {
+		return fail(provider.Timeout, "given up before it began", "", err)
+	}
+	parts := strings.Split(strings.TrimPrefix(region.Host, s.p.home+"/")+"/"+rest, "/")
+	home, err := hostpath.Open(s.p.home)
+	if err != nil {
+		return fail(provider.Unavailable, "the data directory cannot be opened", "check SANDBOXFS_HOME", err)
+	}
+	defer home.Close()
+	dir, err := hostpath.MakeDirs(home, 0o755, parts[:len(parts)-1]...)
+	if err != nil {
+		return hostError(op, s.key.String(), name, err)
+	}
+	defer dir.Close()
+	if err := hostpath.WriteFile(dir, parts[len(parts)-1], content, 0o644); err != nil {
+		return hostError(op, s.key.String(), name, err)
+	}
+	return nil
+}
