@@ -19,8 +19,9 @@ type Turn struct {
 
 	gate chan struct{} // holds one token while somebody acquires or releases
 
-	mu sync.Mutex
-	id string
+	mu       sync.Mutex
+	id       string
+	released bool // After released id, and nobody used it since
 }
 
 // TurnOptions configure a Turn.
@@ -65,6 +66,7 @@ func (t *Turn) Ensure(ctx context.Context) (Sandbox, error) {
 	if s, ok, err := t.held(); ok || err != nil {
 		return s, err
 	}
+	lost := t.ID()
 	id, err := t.provider.Acquire(ctx, t.key)
 	if err != nil {
 		return nil, err
@@ -75,7 +77,12 @@ func (t *Turn) Ensure(ctx context.Context) (Sandbox, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.id = id
+	if t.id != lost { // adopted meanwhile
+		if _, err := MergeIDs(t.id, id); err != nil {
+			return nil, err
+		}
+	}
+	t.id, t.released = id, false
 	return s, nil
 }
 
@@ -89,6 +96,9 @@ func (t *Turn) held() (s Sandbox, ok bool, err error) {
 	s, err = t.provider.Get(id)
 	switch {
 	case err == nil:
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.released = false
 		return s, true, nil
 	case KindOf(err) == NotFound:
 		return nil, false, nil
@@ -105,7 +115,7 @@ func (t *Turn) Adopt(id string) error {
 	if err != nil {
 		return err
 	}
-	t.id = merged
+	t.id, t.released = merged, false
 	return nil
 }
 
@@ -117,8 +127,8 @@ func (t *Turn) ID() string {
 }
 
 // After releases the sandbox, if the turn has one that is not borrowed. It
-// lives on until it is idle too long, and the id stays valid for the next
-// turn. A second call does nothing.
+// lives on until it is idle too long, and ID stays, for the next turn. A second
+// call does nothing.
 func (t *Turn) After(ctx context.Context) error {
 	if t.options.Borrowed {
 		return nil
@@ -127,8 +137,10 @@ func (t *Turn) After(ctx context.Context) error {
 		return err
 	}
 	defer t.leave()
-	id := t.ID()
-	if id == "" {
+	t.mu.Lock()
+	id, done := t.id, t.released
+	t.mu.Unlock()
+	if id == "" || done {
 		return nil
 	}
 	if err := t.provider.Release(ctx, id); err != nil {
@@ -136,7 +148,7 @@ func (t *Turn) After(ctx context.Context) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.id = ""
+	t.released = t.id == id
 	return nil
 }
 
