@@ -1,0 +1,173 @@
+package jail
+
+// This file runs as pid 1 of the sandbox, before anything untrusted does.
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// controlFD is where pid 1 finds its socket: the first descriptor after the
+// three standard ones.
+const controlFD = 3
+
+// Inside is the finished world, seen from pid 1.
+type Inside struct {
+	// Listener is the unix socket that the host handed in.
+	Listener net.Listener
+	// Extra is Spec.Extra.
+	Extra []byte
+	// Tier is Spec.Tier.
+	Tier Tier
+	// Isolation says in short words what was built. The guest adds what it
+	// puts on top (seccomp, landlock, how trees are ended) before Ready.
+	Isolation map[string]string
+
+	control *net.UnixConn
+	done    chan struct{}
+	ready   sync.Once
+}
+
+// Enter builds the sandbox around the calling process, which must be a pid 1
+// started by Start, and locks the process down. It must be the first thing
+// that the program does. On an error the host has been told; the program
+// exits.
+//
+// Afterwards the process is not dumpable, every inherited descriptor is
+// close-on-exec, no thread can gain rights by executing something, and all
+// threads hold CAP_SYS_ADMIN of the sandbox's own user namespace and nothing
+// else. Its bounding and ambient sets are empty and CAP_SYS_ADMIN is
+// inheritable: that suffices to start a helper with
+// SysProcAttr.AmbientCaps = {CAP_SYS_ADMIN}, while a process that has cleared
+// its sets can never regain one. (As root in tier Host there is no user
+// namespace, and the caller's rights are kept as they are.)
+func Enter() (*Inside, error) {
+	if err := unix.CloseRange(controlFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return nil, failed("close_range", err)
+	}
+	if os.Getpid() != 1 {
+		return nil, &Error{Op: "enter the sandbox", Err: errors.New("this verb is started by sandboxfs itself, as pid 1 of a sandbox")}
+	}
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, failed("prctl(PR_SET_DUMPABLE)", err)
+	}
+	unix.Umask(0o022)
+	control, err := conn(os.NewFile(controlFD, "control"))
+	if err != nil {
+		return nil, failed("open the control socket", err)
+	}
+	in, err := enter(control)
+	if err != nil {
+		// The host ends us whether or not it reads this.
+		_ = send(control, message{Kind: kindFailed, Failure: toFailure(err)})
+		control.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func enter(control *net.UnixConn) (*Inside, error) {
+	m, files, err := receive(control)
+	if err != nil {
+		return nil, failed("receive the specification", err)
+	}
+	defer closeAll(files)
+	w := m.World
+	if m.Kind != kindWorld || w == nil || len(files) == 0 {
+		return nil, failed("receive the specification", fmt.Errorf("got %q with %d descriptors", m.Kind, len(files)))
+	}
+	ln, err := net.FileListener(files[0])
+	if err != nil {
+		return nil, failed("take the listener", err)
+	}
+	tree, err := takeTree(control, w, files[1:])
+	if err != nil {
+		return nil, err
+	}
+	defer tree.Close()
+	if err := build(w, tree); err != nil {
+		return nil, err
+	}
+	if err := lockDown(w); err != nil {
+		return nil, err
+	}
+	in := &Inside{
+		Listener: ln, Extra: w.Extra, Tier: w.Tier, Isolation: w.Isolation,
+		control: control, done: make(chan struct{}),
+	}
+	go in.watch()
+	return in, nil
+}
+
+// takeTree returns the mount of the tree, attached nowhere yet: the one that
+// the host passed, or one made here and served by the host.
+func takeTree(control *net.UnixConn, w *world, passed []*os.File) (*os.File, error) {
+	if !w.MountInside {
+		if len(passed) != 1 {
+			return nil, failed("receive the tree", errors.New("no mount was passed"))
+		}
+		fd, err := unix.FcntlInt(passed[0].Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, failed("receive the tree", err)
+		}
+		return os.NewFile(uintptr(fd), "tree"), nil
+	}
+	fuse, err := openFuse()
+	if err != nil {
+		return nil, err
+	}
+	defer fuse.Close() // the host's copy keeps the connection
+	tree, err := mountFuse(fuse, w.UID, w.GID)
+	if err != nil {
+		return nil, err
+	}
+	if err := send(control, message{Kind: kindFuse}, fuse); err != nil {
+		tree.Close()
+		return nil, failed("send the tree", err)
+	}
+	m, files, err := receive(control)
+	closeAll(files)
+	if err == nil && m.Kind != kindGo {
+		err = fmt.Errorf("got %q", m.Kind)
+	}
+	if err != nil {
+		tree.Close()
+		return nil, failed("wait for the tree's server", err)
+	}
+	return tree, nil
+}
+
+// Ready tells the host that the sandbox can be used. Call it once, when the
+// guest serves its listener or is about to.
+func (in *Inside) Ready() error {
+	var err error
+	in.ready.Do(func() {
+		err = send(in.control, message{Kind: kindReady, Isolation: in.Isolation})
+	})
+	if err != nil {
+		return failed("report ready", err)
+	}
+	return nil
+}
+
+// Done is closed when the keeper is gone: nobody serves the tree any more and
+// the guest should exit. (The kernel's parent-death signal usually comes
+// first.)
+func (in *Inside) Done() <-chan struct{} { return in.done }
+
+// watch waits for the other end of the socket to be closed. The host sends
+// nothing after the world is built.
+func (in *Inside) watch() {
+	defer close(in.done)
+	b := make([]byte, 1)
+	for {
+		if _, err := in.control.Read(b); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package jail
+
+// This file runs as pid 1 of the sandbox, before anything untrusted does.
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// detached is a mount that waits to be put at a path of the root.
+type detached struct {
+	mnt *os.File
+	at  string
+}
+
+// attachTree puts the tree's top-level directories into the root, and
+// read-only mounts over those of its paths that are read-only. The whole tree
+// is attached for a moment only, so that no mount shows more of it than asked.
+func attachTree(w *world, root int, tree *os.File) error {
+	first := strings.TrimPrefix(w.TreeDirs[0], "/")
+	if w.Tier == Isolated {
+		for _, d := range w.TreeDirs {
+			if err := makeDir(root, strings.TrimPrefix(d, "/")); err != nil {
+				return failed("mkdir "+d, err)
+			}
+		}
+	}
+	err := unix.MoveMount(int(tree.Fd()), "", root, first, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	if err != nil {
+		e := failed("attach the tree at "+w.TreeDirs[0], err)
+		if err == unix.ENOENT {
+			e.Cure = "make the directory on the host: 'mkdir " + w.TreeDirs[0] + "'"
+		}
+		return e
+	}
+	var parts []detached
+	for _, d := range w.TreeDirs {
+		part, err := clone(root, first+d, 0)
+		if err != nil {
+			return failed("bind "+d+" of the tree", err)
+		}
+		parts = append(parts, detached{part, strings.TrimPrefix(d, "/")})
+	}
+	if err := replace(root, first, parts); err != nil {
+		return err
+	}
+	for _, p := range w.ReadOnly {
+		at := strings.TrimPrefix(p, "/")
+		part, err := clone(root, at, 0)
+		if err != nil {
+			return failed("bind "+p+" read-only", err)
+		}
+		if err := restrict(part, unix.MOUNT_ATTR_RDONLY, 0); err != nil {
+			part.Close()
+			return failed("make "+p+" read-only", err)
+		}
+		if err := attach(part, root, at); err != nil {
+			return failed("attach "+p+" read-only", err)
+		}
+	}
+	return nil
+}
+
+// replace detaches what is mounted at a path and attaches the parts.
+func replace(root int, at string, parts []detached) error {
+	// umount has no form that takes a directory descriptor, so the path is
+	// made relative by going there; the cwd is set anew when all is built.
+	if err := unix.Fchdir(root); err != nil {
+		return failed("fchdir to the new root", err)
+	}
+	if err := unix.Unmount(at, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
+		return failed("detach /"+at, err)
+	}
+	for _, p := range parts {
+		if err := attach(p.mnt, root, p.at); err != nil {
+			return failed("attach /"+p.at, err)
+		}
+	}
+	return nil
+}
