@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sandboxfs/sandboxfs/test/hostview"
 )
 
 // hostCheck is a check made outside the sandbox. Any part may be nil.
@@ -79,11 +81,11 @@ func keeperAlive(r *trial, _ Outcome) error {
 	if r.keeper == 0 {
 		return nil // an ordinary user's harness cannot see it
 	}
-	guest, ok := guestOf(insiders(r.uts))
-	if !ok || guest.parent != r.keeper {
+	guest, ok := hostview.Guest(hostview.InUTS(r.uts))
+	if !ok || guest.Parent != r.keeper {
 		return fmt.Errorf("the sandbox's pid 1 is gone")
 	}
-	if _, ok := inspect(r.keeper); !ok {
+	if _, ok := hostview.Look(r.keeper); !ok {
 		return fmt.Errorf("the keeper is gone")
 	}
 	return nil
@@ -97,7 +99,7 @@ func skillsUnchanged(r *trial, _ Outcome) error {
 }
 
 func noProcessLeft(r *trial, _ Outcome) error {
-	if left := commandsOf(insiders(r.uts)); len(left) > 0 {
+	if left := hostview.Commands(hostview.InUTS(r.uts)); len(left) > 0 {
 		return fmt.Errorf("still running: %+v", left)
 	}
 	return nil
@@ -271,14 +273,14 @@ func noSetID(r *trial, _ Outcome) error {
 // memoryFlat watches the memory of the host side and of the guest.
 func memoryFlat(ctx context.Context, r *trial) func() error {
 	const allowed = 8 << 20
-	guest, ok := guestOf(insiders(r.uts))
+	guest, ok := hostview.Guest(hostview.InUTS(r.uts))
 	if !ok {
 		return func() error { return nil } // not to be seen by an ordinary user
 	}
-	pids := []int{guest.pid, r.keeper}
+	pids := []int{guest.PID, r.keeper}
 	before := map[int]int64{}
 	for _, pid := range pids {
-		before[pid], _ = residentPrivate(pid)
+		before[pid], _ = hostview.Anonymous(pid)
 	}
 	done := make(chan error, 1)
 	go func() {
@@ -287,7 +289,7 @@ func memoryFlat(ctx context.Context, r *trial) func() error {
 		most := map[int]int64{}
 		for ctx.Err() == nil {
 			for _, pid := range pids {
-				now, _ := residentPrivate(pid)
+				now, _ := hostview.Anonymous(pid)
 				most[pid] = max(most[pid], now-before[pid])
 			}
 			<-tick.C

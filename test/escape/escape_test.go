@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/internal/testenv"
+	"github.com/sandboxfs/sandboxfs/test/hostview"
 )
 
 // TestCasesAsRoot runs every case in sandboxes that root started.
@@ -126,11 +127,11 @@ func (w *world) newTrial(t *testing.T, thread string) *trial {
 	r.uts = w.must(t, thread, "readlink /proc/self/ns/uts")
 	t.Cleanup(func() { w.stop(t, thread) })
 	w.write(t, w.workspace(thread)+"/a.txt", uploadContent)
-	guest, ok := guestOf(insiders(r.uts))
+	guest, ok := hostview.Guest(hostview.InUTS(r.uts))
 	if !ok && os.Geteuid() == 0 {
 		t.Fatalf("no pid 1 in the sandbox's namespace %s", r.uts)
 	}
-	r.keeper = guest.parent
+	r.keeper = guest.Parent
 	return r
 }
 
@@ -190,7 +191,7 @@ func (r *trial) variables() string {
 // alwaysHolds checks what must be so after every case, whatever it tried.
 func (r *trial) alwaysHolds(o Outcome) {
 	r.t.Helper()
-	if left := commandsOf(insiders(r.uts)); len(left) > 0 {
+	if left := hostview.Commands(hostview.InUTS(r.uts)); len(left) > 0 {
 		r.t.Errorf("processes of the ended command live on: %+v", left)
 	}
 	if got := r.sumSkills(r.t); got != r.skillsSum {
@@ -202,7 +203,7 @@ func (r *trial) alwaysHolds(o Outcome) {
 		}
 	}
 	if r.t.Failed() && r.user == nil {
-		r.t.Logf("the sandbox's own view: %+v", insiders(r.uts))
+		r.t.Logf("the sandbox's own view: %+v", hostview.InUTS(r.uts))
 	}
 	if uts := r.must(r.t, r.thread, "readlink /proc/self/ns/uts"); uts != r.uts {
 		r.t.Error("the sandbox did not survive: the next command ran in another")

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/internal/testenv"
+	"github.com/sandboxfs/sandboxfs/test/hostview"
 )
 
 const (
@@ -280,8 +281,8 @@ func (w *world) startNeighbour(t *testing.T) {
 
 func (w *world) neighbourSleeps(t *testing.T) bool {
 	ns := w.must(t, otherThread, "readlink /proc/self/ns/uts")
-	for _, p := range insiders(ns) {
-		if p.name == "sleep" {
+	for _, p := range hostview.InUTS(ns) {
+		if p.Name == "sleep" {
 			return true
 		}
 	}
