@@ -1,0 +1,256 @@
+package fs_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"golang.org/x/sys/unix"
+
+	"github.com/sandboxfs/sandboxfs/fs"
+	"github.com/sandboxfs/sandboxfs/mapping"
+)
+
+// A process must not touch a path below a mount that it serves itself, so the
+// tree is served by this test binary run again.
+
+const childEnv = "SANDBOXFS_TEST_SERVE"
+
+// childSpec tells the serving process what to serve. The device is its
+// descriptor 3, the regions' directories follow in order.
+type childSpec struct {
+	Regions        []mapping.Region
+	View           mapping.View
+	Ownership      fs.Ownership
+	UID, GID       uint32
+	MaxDescriptors int
+	Passthrough    fs.Passthrough
+	FileLimit      uint64 // RLIMIT_NOFILE, 0 leaves it
+	CloseOnRequest bool
+}
+
+func TestMain(m *testing.M) {
+	if spec := os.Getenv(childEnv); spec != "" {
+		if err := serveChild(spec); err != nil {
+			fmt.Fprintln(os.Stderr, "serving process:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// serveChild serves until the mount ends. It answers each line on its
+// standard input: "stats" by the numbers, "close" by closing the server.
+func serveChild(text string) error {
+	var spec childSpec
+	if err := json.Unmarshal([]byte(text), &spec); err != nil {
+		return err
+	}
+	if spec.FileLimit > 0 {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: spec.FileLimit, Max: spec.FileLimit}); err != nil {
+			return err
+		}
+	}
+	fs.ClearUmask()
+	table, err := mapping.NewTable(spec.Regions...)
+	if err != nil {
+		return err
+	}
+	roots := map[string]*os.File{}
+	for i, r := range spec.Regions {
+		roots[r.Virtual] = os.NewFile(uintptr(4+i), "root")
+	}
+	log := logrus.New()
+	log.SetOutput(os.Stderr)
+	tree, err := fs.New(fs.Options{
+		Table: table, Roots: roots, View: spec.View, Ownership: spec.Ownership, UID: spec.UID, GID: spec.GID,
+		MaxDescriptors: spec.MaxDescriptors, Passthrough: spec.Passthrough, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range roots {
+		f.Close()
+	}
+	server, err := tree.Serve(os.NewFile(3, "device"))
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	go func() {
+		lines := bufio.NewScanner(os.Stdin)
+		for lines.Scan() {
+			switch lines.Text() {
+			case "stats":
+				out, _ := json.Marshal(server.Stats())
+				fmt.Println(string(out))
+			case "fds":
+				entries, _ := os.ReadDir("/proc/self/fd")
+				fmt.Println(len(entries))
+			case "close":
+				fmt.Println("closed", server.Close())
+			}
+		}
+	}()
+	server.Wait()
+	return nil
+}
+
+// mounted is a tree mounted at Dir and served by another process.
+type mounted struct {
+	Dir  string
+	cmd  *osexec.Cmd
+	in   *os.File
+	out  *bufio.Reader
+	fail func()
+}
+
+// lifetime bounds every serving process, so that a stuck kernel call cannot
+// wedge the run: when it dies, callers get ENOTCONN.
+const lifetime = 4 * time.Minute
+
+type account struct{ uid, gid uint32 }
+
+// mount mounts a tree for the time of a test, served as another account when
+// one is given.
+func mount(t *testing.T, spec childSpec, o fs.MountOptions, as *account) *mounted {
+	t.Helper()
+	needFUSE(t)
+	device, mnt, err := fs.MountDetached(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(t.TempDir(), "mnt")
+	if err := os.Mkdir(target, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []*os.File{device}
+	for _, r := range spec.Regions {
+		f, err := os.OpenFile(r.Host, unix.O_PATH|unix.O_DIRECTORY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := osexec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
+	cmd.ExtraFiles, cmd.Stdin, cmd.Stderr = files, inR, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if as != nil {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: as.uid, Gid: as.gid}
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	inR.Close()
+	for _, f := range files {
+		f.Close()
+	}
+	timer := time.AfterFunc(lifetime, func() { cmd.Process.Kill() })
+	m := &mounted{Dir: target, cmd: cmd, in: inW, out: bufio.NewReader(stdout)}
+	t.Cleanup(func() {
+		fs.Unmount(target)
+		inW.Close()
+		done := time.AfterFunc(20*time.Second, func() { t.Error("the serving process did not end after unmounting"); cmd.Process.Kill() })
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("serving process: %v", err)
+		}
+		done.Stop()
+		timer.Stop()
+	})
+	if line := m.line(t); line != "ready" {
+		t.Fatalf("the serving process said %q", line)
+	}
+	if err := fs.Attach(mnt, target); err != nil {
+		t.Fatal(err)
+	}
+	mnt.Close()
+	return m
+}
+
+func (m *mounted) line(t *testing.T) string {
+	t.Helper()
+	line, err := m.out.ReadString('\n')
+	if err != nil {
+		t.Fatalf("reading from the serving process: %v", err)
+	}
+	return strings.TrimSpace(line)
+}
+
+func (m *mounted) ask(t *testing.T, what string) string {
+	t.Helper()
+	fmt.Fprintln(m.in, what)
+	return m.line(t)
+}
+
+func (m *mounted) stats(t *testing.T) fs.Stats {
+	t.Helper()
+	var s fs.Stats
+	if err := json.Unmarshal([]byte(m.ask(t, "stats")), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func needFUSE(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("mounting in the host's namespace needs root")
+	}
+	if _, err := os.Stat("/dev/fuse"); err != nil {
+		t.Skipf("needs /dev/fuse: %v", err)
+	}
+}
+
+// world is a thread's directories on the host.
+type world struct {
+	root    string
+	regions []mapping.Region
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	root := t.TempDir()
+	table, err := mapping.Layout{Home: root}.Table(mapping.Key{Thread: "t1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range table.Regions() {
+		if err := os.MkdirAll(r.Host, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return world{root, table.Regions()}
+}
+
+func (w world) host(t *testing.T, virtual string) string {
+	t.Helper()
+	for _, r := range w.regions {
+		if r.Virtual == virtual {
+			return r.Host
+		}
+	}
+	t.Fatalf("no region %s", virtual)
+	return ""
+}

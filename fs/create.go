@@ -1,0 +1,190 @@
+package fs
+
+import (
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// enterParent checks that a name can be made in a directory, and acquires it.
+func (r *raw) enterParent(id uint64, name string) (*node, int, unix.Errno) {
+	parent, e := r.node(id)
+	if e == 0 {
+		e = checkName(name)
+	}
+	if e == 0 && r.kid(parent, name) != nil {
+		return nil, -1, unix.EEXIST
+	}
+	if e == 0 {
+		e = parent.writeError()
+	}
+	if e != 0 {
+		return nil, -1, e
+	}
+	dir, e := r.acquire(parent)
+	return parent, dir, e
+}
+
+// Create answers open(2) with O_CREAT of a name that the kernel believes to
+// be absent.
+func (r *raw) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
+	parent, dir, e := r.enterParent(in.NodeId, name)
+	if e == unix.EROFS && in.Flags&unix.O_EXCL == 0 && !changes(in.Flags) {
+		return r.createExisting(in, name, out) // only if the host has made it meanwhile
+	}
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	defer r.release(parent)
+	flags := hostFlags(in.Flags) | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
+	mode := r.storedMode(in.Mode)
+	fd, e := openAt(dir, name, flags, mode)
+	if e == unix.EMFILE || e == unix.ENFILE {
+		r.trim(r.unusedDescriptors() / 2)
+		fd, e = openAt(dir, name, flags, mode)
+	}
+	if e == unix.EEXIST && in.Flags&unix.O_EXCL == 0 {
+		return r.createExisting(in, name, out)
+	}
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	if e := r.adopt(dir, fd, &in.InHeader, mode); e != 0 {
+		unix.Close(fd)
+		unix.Unlinkat(dir, name, 0)
+		return fuse.Status(e)
+	}
+	if e := r.openCreated(parent, name, fd, in, out); e != 0 {
+		unix.Close(fd)
+		return fuse.Status(e)
+	}
+	return fuse.OK
+}
+
+// openCreated makes the node and the open file of a descriptor that has just
+// been created. parent and name are nil and "" for a file without a name.
+func (t *Tree) openCreated(parent *node, name string, fd int, in *fuse.CreateIn, out *fuse.CreateOut) unix.Errno {
+	var st unix.Statx_t
+	if e := statFD(fd, &st); e != 0 {
+		return e
+	}
+	path, e := t.reopenFD(fd, unix.O_PATH)
+	if e != 0 {
+		return e
+	}
+	n := t.remember(parent, name, &st)
+	path = t.install(n, path)
+	if e := t.openNode(n, path, fd, in.Flags&^unix.O_TRUNC, &out.OpenOut); e != 0 {
+		t.forget(n.id, 1)
+		t.release(n)
+		return e
+	}
+	t.fillEntry(n, &st, &out.EntryOut)
+	t.trim(0)
+	return 0
+}
+
+// createExisting opens what turned out to be there. Anything but a regular
+// file makes the kernel look again: it may be a link to follow.
+func (r *raw) createExisting(in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
+	parent, e := r.node(in.NodeId)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	if parent.synthetic() {
+		return fuse.EROFS
+	}
+	if e := r.lookup(parent, name, &out.EntryOut); e != 0 {
+		if e == unix.ENOENT {
+			e = parent.writeError()
+			if e == 0 {
+				e = unix.ESTALE
+			}
+		}
+		return fuse.Status(e)
+	}
+	open := fuse.OpenIn{InHeader: in.InHeader, Flags: in.Flags}
+	open.NodeId = out.NodeId
+	n, e := r.node(out.NodeId)
+	switch {
+	case e != 0:
+	case n.ident.kind != unix.S_IFREG:
+		e = unix.ESTALE
+	default:
+		e = unix.Errno(r.Open(nil, &open, &out.OpenOut))
+	}
+	if e == 0 && in.Flags&unix.O_TRUNC != 0 {
+		e = r.truncateOpen(out.Fh)
+	}
+	if e != 0 {
+		r.forget(out.NodeId, 1)
+	}
+	return fuse.Status(e)
+}
+
+func (t *Tree) truncateOpen(id uint64) unix.Errno {
+	f := t.handles.file(id)
+	if f == nil {
+		return unix.EBADF
+	}
+	fd, e := f.real(t)
+	if e == 0 {
+		e = retry(func() error { return unix.Ftruncate(fd, 0) })
+	}
+	if e != 0 && t.handles.takeFile(id) == f {
+		t.closeFile(f)
+	}
+	return e
+}
+
+// Tmpfile answers open(2) with O_TMPFILE.
+func (r *raw) Tmpfile(_ <-chan struct{}, in *fuse.CreateIn, out *fuse.CreateOut) fuse.Status {
+	parent, e := r.node(in.NodeId)
+	if e == 0 {
+		e = parent.writeError()
+	}
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	dir, e := r.acquire(parent)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	defer r.release(parent)
+	mode := r.storedMode(in.Mode)
+	fd, e := openAt(dir, ".", hostFlags(in.Flags)|unix.O_TMPFILE|int(in.Flags&unix.O_EXCL), mode)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	e = r.adopt(dir, fd, &in.InHeader, mode)
+	if e == 0 {
+		e = r.openCreated(parent, "", fd, in, out)
+	}
+	if e != 0 {
+		unix.Close(fd)
+	}
+	return fuse.Status(e)
+}
+
+// adopt gives a new file, open as fd, to the caller in mode Preserve. The
+// group is left alone where the directory hands its own down, and bits that
+// a change of owner takes away are set again.
+func (t *Tree) adopt(dir, fd int, caller *fuse.InHeader, mode uint32) unix.Errno {
+	if t.opts.Ownership != Preserve {
+		return 0
+	}
+	var st unix.Statx_t
+	if e := statFD(dir, &st); e != 0 {
+		return e
+	}
+	gid := int(caller.Gid)
+	if uint32(st.Mode)&unix.S_ISGID != 0 {
+		gid = -1
+	}
+	if e := retry(func() error { return unix.Fchownat(fd, "", int(caller.Uid), gid, unix.AT_EMPTY_PATH) }); e != 0 {
+		return e
+	}
+	if mode&(setuidBits|unix.S_ISVTX) == 0 {
+		return 0
+	}
+	return t.chmod(fd, mode)
+}

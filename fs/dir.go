@@ -1,0 +1,236 @@
+package fs
+
+import (
+	"sync"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// dir is an open directory. Most are streams, whose positions are those of
+// the host's directory; a directory to which the table adds names is read
+// whole at its beginning, and its positions are indexes.
+type dir struct {
+	node *node
+	fd   int // -1 for a synthetic directory
+
+	mu   sync.Mutex
+	buf  []byte // what was read and not yet passed on: buf[pos:]
+	pos  int
+	next uint64 // position of the next entry
+	// entries is the whole directory where whole is set.
+	whole   bool
+	entries []fuse.DirEntry
+}
+
+const direntBuffer = 32 << 10
+
+// OpenDir answers opendir(3).
+func (r *raw) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	n, e := r.node(in.NodeId)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	d := &dir{node: n, fd: -1, whole: n.synthetic() || r.hasKids(n)}
+	if !n.synthetic() {
+		if d.fd, e = r.openDir(n); e != 0 {
+			return fuse.Status(e)
+		}
+		r.handleFDs.Add(1)
+	}
+	*out = fuse.OpenOut{Fh: r.handles.addDir(d)}
+	r.trim(0)
+	return fuse.OK
+}
+
+func (t *Tree) openDir(n *node) (int, unix.Errno) {
+	path, e := t.acquire(n)
+	if e != 0 {
+		return -1, e
+	}
+	defer t.release(n)
+	const flags = unix.O_RDONLY | unix.O_DIRECTORY
+	fd, e := openAt(path, ".", flags, 0)
+	if e == unix.EMFILE || e == unix.ENFILE {
+		t.trim(t.unusedDescriptors() / 2)
+		fd, e = openAt(path, ".", flags, 0)
+	}
+	return fd, e
+}
+
+func (t *Tree) hasKids(n *node) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return n.layout != nil && len(n.layout.kids) > 0
+}
+
+// ReleaseDir ends an open directory.
+func (r *raw) ReleaseDir(in *fuse.ReleaseIn) {
+	if d := r.handles.takeDir(in.Fh); d != nil {
+		r.closeDir(d)
+	}
+}
+
+func (t *Tree) closeDir(d *dir) {
+	if d.fd >= 0 {
+		t.handleFDs.Add(-1)
+		unix.Close(d.fd)
+	}
+}
+
+// FsyncDir answers fsync(2) of a directory.
+func (r *raw) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	d := r.handles.dir(in.Fh)
+	switch {
+	case d == nil:
+		return fuse.EBADF
+	case d.fd < 0:
+		return fuse.OK
+	}
+	return fuse.Status(syncFD(d.fd, in.FsyncFlags))
+}
+
+// ReadDir lists names.
+func (r *raw) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	return r.list(in, func(_ *node, e fuse.DirEntry) bool { return out.AddDirEntry(e) })
+}
+
+// ReadDirPlus lists names and introduces each to the kernel as a lookup does.
+func (r *raw) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	return r.list(in, func(n *node, e fuse.DirEntry) bool {
+		entry := out.AddDirLookupEntry(e)
+		if entry == nil {
+			return false
+		}
+		if e.Name == "." || e.Name == ".." {
+			return true
+		}
+		if r.lookup(n, e.Name, entry) != 0 {
+			*entry = fuse.EntryOut{} // it is gone: a bare name
+			return true
+		}
+		out.FixMode(entry.Mode)
+		return true
+	})
+}
+
+// list passes entries from a position on to add, until it has no more room.
+func (r *raw) list(in *fuse.ReadIn, add func(*node, fuse.DirEntry) bool) fuse.Status {
+	d := r.handles.dir(in.Fh)
+	if d == nil {
+		return fuse.EBADF
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.whole {
+		return fuse.Status(d.listWhole(r.Tree, in.Offset, add))
+	}
+	return fuse.Status(d.listStream(r.Tree, in.Offset, add))
+}
+
+func (d *dir) listStream(t *Tree, offset uint64, add func(*node, fuse.DirEntry) bool) unix.Errno {
+	if offset == 0 || offset != d.next {
+		if e := d.seek(offset); e != 0 {
+			return e
+		}
+	}
+	for {
+		var entry fuse.DirEntry
+		size, e := d.peek(&entry)
+		if size == 0 || e != 0 {
+			return e
+		}
+		entry.Ino = t.shownInode(d.node.ident.dev, entry.Ino)
+		if !add(d.node, entry) {
+			return 0
+		}
+		d.pos += size
+		d.next = entry.Off
+	}
+}
+
+// peek parses the next entry, reading more when needed; size 0 is the end.
+func (d *dir) peek(entry *fuse.DirEntry) (size int, e unix.Errno) {
+	if d.pos == len(d.buf) {
+		if d.buf == nil {
+			d.buf = make([]byte, direntBuffer)
+		}
+		var n int
+		e := retry(func() (err error) {
+			n, err = unix.Getdents(d.fd, d.buf[:cap(d.buf)])
+			return err
+		})
+		if e == unix.ENOENT { // removed while open
+			n, e = 0, 0
+		}
+		if e != 0 || n <= 0 {
+			d.buf, d.pos = d.buf[:0], 0
+			return 0, e
+		}
+		d.buf, d.pos = d.buf[:n], 0
+	}
+	return entry.Parse(d.buf[d.pos:]), 0
+}
+
+func (d *dir) seek(offset uint64) unix.Errno {
+	d.buf, d.pos, d.next = d.buf[:0], 0, offset
+	return retry(func() error {
+		_, err := unix.Seek(d.fd, int64(offset), 0)
+		return err
+	})
+}
+
+func (d *dir) listWhole(t *Tree, offset uint64, add func(*node, fuse.DirEntry) bool) unix.Errno {
+	if offset == 0 || d.entries == nil {
+		if e := d.readWhole(t); e != 0 {
+			return e
+		}
+	}
+	for i := offset; i < uint64(len(d.entries)); i++ {
+		entry := d.entries[i]
+		entry.Off = i + 1
+		if !add(d.node, entry) {
+			return 0
+		}
+	}
+	return 0
+}
+
+// readWhole reads the host's names, if there is a host directory, and puts
+// the table's over them.
+func (d *dir) readWhole(t *Tree) unix.Errno {
+	t.mu.Lock()
+	l := d.node.layout
+	t.mu.Unlock()
+	d.entries = []fuse.DirEntry{}
+	if d.fd < 0 {
+		d.entries = append(d.entries, fuse.DirEntry{Name: ".", Mode: unix.S_IFDIR}, fuse.DirEntry{Name: "..", Mode: unix.S_IFDIR})
+	} else {
+		if e := d.seek(0); e != 0 {
+			return e
+		}
+		for {
+			var entry fuse.DirEntry
+			size, e := d.peek(&entry)
+			if e != 0 {
+				return e
+			}
+			if size == 0 {
+				break
+			}
+			d.pos += size
+			if l != nil && l.kids[entry.Name] != nil {
+				continue
+			}
+			entry.Ino = t.shownInode(d.node.ident.dev, entry.Ino)
+			d.entries = append(d.entries, entry)
+		}
+	}
+	if l == nil {
+		return 0
+	}
+	for _, name := range l.names() {
+		d.entries = append(d.entries, fuse.DirEntry{Name: name, Mode: unix.S_IFDIR})
+	}
+	return 0
+}

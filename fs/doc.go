@@ -1,0 +1,36 @@
+// Package fs is the filesystem of one thread: a FUSE tree served from a
+// [mapping.Table], whose root is the sandbox's "/".
+//
+// It keeps its own table of inodes on go-fuse's raw interface. A file is
+// known by domain, device and inode number, never by a path. Every operation
+// is one path component relative to a descriptor that the tree holds, and no
+// symbolic link is ever followed here: a link is text that the reader's own
+// kernel resolves in the reader's own namespace. So "..", an absolute link or
+// a directory that somebody swaps on the host cannot lead out of a region.
+//
+// What it must never do:
+//   - build a host path from a virtual one, or open a path with more than one
+//     component;
+//   - let a write reach a read-only region; each handler asks the node, not
+//     the name, before it acts;
+//   - touch a path below a mount that its own process serves (deadlock);
+//   - reuse a node number, or give two answers about passthrough for one
+//     inode while it is open (package invariants in passthrough.go).
+//
+// # Semantics beside those of a plain directory
+//
+// A change made on the host is seen within [CacheTime]. A shared mapping of a
+// file that the host changes is fresh only with passthrough. Extended
+// attributes answer "not supported" in every mode: that saves a request per
+// write, and leaves clearing set-user-id bits on write with the client's
+// kernel, which does it correctly. Locks stay in the client's kernel: they
+// hold between the processes of one mount. close(2) reports no write error,
+// because write(2) already did. Appending writes are atomic up to one request
+// (1 MiB without passthrough).
+//
+// # Where to read next
+//
+// [Options] and [New], then [Tree.Serve]; hooks.go lists every kernel request
+// with those left out; table.go and descriptor.go hold the inode table;
+// lookup.go shows the shape of a handler.
+package fs

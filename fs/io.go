@@ -1,0 +1,161 @@
+package fs
+
+import (
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// openFile returns an open file of a request with a usable descriptor.
+func (r *raw) openFile(id uint64) (*file, int, unix.Errno) {
+	f := r.handles.file(id)
+	if f == nil {
+		return nil, -1, unix.EBADF
+	}
+	fd, e := f.real(r.Tree)
+	return f, fd, e
+}
+
+// writableFile is openFile for what changes contents.
+func (r *raw) writableFile(id uint64) (*file, int, unix.Errno) {
+	f, fd, e := r.openFile(id)
+	switch {
+	case e != 0:
+	case !f.writes():
+		e = unix.EBADF
+	default:
+		e = f.node.writeError()
+	}
+	return f, fd, e
+}
+
+// Read answers read(2) without passthrough. It fills the request unless the
+// file ends, as the kernel takes a short answer for the end.
+func (r *raw) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
+	_, fd, e := r.openFile(in.Fh)
+	if e != 0 {
+		return nil, fuse.Status(e)
+	}
+	done := 0
+	for done < len(buf) {
+		var n int
+		e := retry(func() (err error) {
+			n, err = unix.Pread(fd, buf[done:], int64(in.Offset)+int64(done))
+			return err
+		})
+		if e != 0 {
+			return nil, fuse.Status(e)
+		}
+		if n == 0 {
+			break
+		}
+		done += n
+	}
+	return fuse.ReadResultData(buf[:done]), fuse.OK
+}
+
+// Write answers write(2) without passthrough. An appending write goes to the
+// end as the host knows it, not to where the client's kernel believes it to
+// be, so that another writer's bytes are never overwritten.
+func (r *raw) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
+	f, fd, e := r.writableFile(in.Fh)
+	if e != 0 {
+		return 0, fuse.Status(e)
+	}
+	// A page written back from a mapping has its own place.
+	appends := in.Flags&unix.O_APPEND != 0 && in.WriteFlags&fuse.WRITE_CACHE == 0
+	if in.WriteFlags&fuse.WRITE_KILL_SUIDGID != 0 {
+		if e := r.dropPrivileges(f.node.fd); e != 0 {
+			return 0, fuse.Status(e)
+		}
+	}
+	done := 0
+	for done < len(data) {
+		var n int
+		e := retry(func() (err error) {
+			if appends {
+				n, err = unix.Pwritev2(fd, [][]byte{data[done:]}, 0, rwfAppend)
+			} else {
+				n, err = unix.Pwrite(fd, data[done:], int64(in.Offset)+int64(done))
+			}
+			return err
+		})
+		if e != 0 {
+			if done > 0 {
+				break // what is on disk is acknowledged; the rest fails next time
+			}
+			return 0, fuse.Status(e)
+		}
+		done += n
+	}
+	return uint32(done), fuse.OK
+}
+
+// rwfAppend is RWF_APPEND of pwritev2(2).
+const rwfAppend = 0x10
+
+// Fsync answers fsync(2) and fdatasync(2).
+func (r *raw) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	_, fd, e := r.openFile(in.Fh)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	return fuse.Status(syncFD(fd, in.FsyncFlags))
+}
+
+func syncFD(fd int, flags uint32) unix.Errno {
+	const dataOnly = 1 // FUSE_FSYNC_FDATASYNC
+	if flags&dataOnly != 0 {
+		return retry(func() error { return unix.Fdatasync(fd) })
+	}
+	return retry(func() error { return unix.Fsync(fd) })
+}
+
+// Fallocate answers fallocate(2).
+func (r *raw) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
+	_, fd, e := r.writableFile(in.Fh)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	return fuse.Status(retry(func() error {
+		return unix.Fallocate(fd, in.Mode, int64(in.Offset), int64(in.Length))
+	}))
+}
+
+// Lseek answers lseek(2) for holes and data. The position it leaves behind
+// is used by nothing.
+func (r *raw) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {
+	_, fd, e := r.openFile(in.Fh)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	var at int64
+	e = retry(func() (err error) {
+		at, err = unix.Seek(fd, int64(in.Offset), int(in.Whence))
+		return err
+	})
+	out.Offset = uint64(at)
+	return fuse.Status(e)
+}
+
+// maxCopy bounds one copy, so that the answer fits and an abort is not kept
+// waiting for long.
+const maxCopy = 1 << 28
+
+// CopyFileRange answers copy_file_range(2) within the mount.
+func (r *raw) CopyFileRange(_ <-chan struct{}, in *fuse.CopyFileRangeIn) (uint32, fuse.Status) {
+	_, to, e := r.writableFile(in.FhOut)
+	if e != 0 {
+		return 0, fuse.Status(e)
+	}
+	_, from, e := r.openFile(in.FhIn)
+	if e != 0 {
+		return 0, fuse.Status(e)
+	}
+	var n int
+	e = retry(func() (err error) {
+		src, dst := int64(in.OffIn), int64(in.OffOut)
+		n, err = unix.CopyFileRange(from, &src, to, &dst, int(min(in.Len, maxCopy)), 0)
+		return err
+	})
+	return uint32(max(n, 0)), fuse.Status(e)
+}

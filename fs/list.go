@@ -1,0 +1,34 @@
+package fs
+
+// list is a doubly linked list of nodes, most recently used first. It is part
+// of the nodes themselves, so that moving one allocates nothing.
+type list struct {
+	head, tail *node
+	len        int
+}
+
+func (l *list) pushFront(n *node) {
+	n.prev, n.next = nil, l.head
+	if l.head != nil {
+		l.head.prev = n
+	} else {
+		l.tail = n
+	}
+	l.head = n
+	l.len++
+}
+
+func (l *list) remove(n *node) {
+	if n.prev != nil {
+		n.prev.next = n.next
+	} else {
+		l.head = n.next
+	}
+	if n.next != nil {
+		n.next.prev = n.prev
+	} else {
+		l.tail = n.prev
+	}
+	n.prev, n.next = nil, nil
+	l.len--
+}

@@ -1,0 +1,71 @@
+package fs
+
+import (
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// Lookup introduces a name to the kernel.
+func (r *raw) Lookup(_ <-chan struct{}, in *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
+	parent, e := r.node(in.NodeId)
+	if e == 0 {
+		e = r.lookup(parent, name, out)
+	}
+	if e == unix.ENOENT { // a negative entry, which the kernel may keep
+		*out = fuse.EntryOut{}
+		out.SetEntryTimeout(CacheTime)
+		return fuse.OK
+	}
+	return fuse.Status(e)
+}
+
+func (t *Tree) lookup(parent *node, name string, out *fuse.EntryOut) unix.Errno {
+	if e := checkName(name); e != 0 {
+		return e
+	}
+	kid := t.kid(parent, name)
+	switch {
+	case kid != nil && kid.region:
+		return t.enter(kid.node, out)
+	case parent.synthetic() && kid != nil:
+		t.enterSynthetic(kid.node, out)
+		return 0
+	case parent.synthetic():
+		return unix.ENOENT
+	}
+	dir, e := t.acquire(parent)
+	if e != 0 {
+		return e
+	}
+	defer t.release(parent)
+	var st unix.Statx_t
+	e = statName(dir, name, &st)
+	if kid != nil && (e == unix.ENOENT || e == 0 && fileType(&st) != unix.S_IFDIR) {
+		t.enterSynthetic(kid.node, out) // on the way to a region inside this one
+		return 0
+	}
+	if e != 0 {
+		return e
+	}
+	t.fillEntry(t.remember(parent, name, &st), &st, out)
+	return 0
+}
+
+// enter introduces the root of a region.
+func (t *Tree) enter(n *node, out *fuse.EntryOut) unix.Errno {
+	var st unix.Statx_t
+	if e := statFD(n.fd, &st); e != 0 {
+		return e
+	}
+	t.fillEntry(n, &st, out)
+	return 0
+}
+
+func (t *Tree) enterSynthetic(n *node, out *fuse.EntryOut) {
+	out.NodeId, out.Generation = n.id, 1
+	fillTimes(out)
+	t.fillSynthetic(n, &out.Attr)
+}
+
+// Forget takes lookups back.
+func (r *raw) Forget(id, count uint64) { r.forget(id, count) }

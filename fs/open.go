@@ -1,0 +1,121 @@
+package fs
+
+import (
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// Open answers open(2) of a regular file.
+func (r *raw) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	n, e := r.node(in.NodeId)
+	if e == 0 && n.ident.kind != unix.S_IFREG {
+		e = unix.EINVAL
+	}
+	if e == 0 && changes(in.Flags) {
+		e = n.writeError()
+	}
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	fd, e := r.acquire(n)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	if e := r.openNode(n, fd, -1, in.Flags, out); e != 0 {
+		r.release(n)
+		return fuse.Status(e)
+	}
+	return fuse.OK
+}
+
+// changes reports whether an open with these flags may change the file.
+func changes(flags uint32) bool {
+	return flags&accessMode != unix.O_RDONLY || flags&unix.O_TRUNC != 0
+}
+
+// openNode opens a file of a node that the caller has acquired. On success
+// the open file owns that use of the node, and created if that is not -1: an
+// ordinary descriptor that the caller got by making the file.
+func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOut) unix.Errno {
+	if changes(flags) {
+		if e := t.dropPrivileges(fd); e != 0 {
+			return e
+		}
+	}
+	f := &file{node: n, flags: flags, fd: created}
+	n.open.Lock()
+	defer n.open.Unlock()
+	if n.opens == 0 {
+		n.backing = t.pass.register(fd)
+	}
+	*out = fuse.OpenOut{OpenFlags: fuse.FOPEN_NOFLUSH}
+	if n.backing != 0 {
+		out.OpenFlags |= fuse.FOPEN_PASSTHROUGH
+		out.BackingID = n.backing
+		t.pass.opened.Add(1)
+	} else {
+		if f.fd < 0 {
+			real, e := t.openReal(fd, flags)
+			if e != 0 {
+				return e
+			}
+			f.fd = real
+		}
+		if t.sameContents(n, f.fd) {
+			out.OpenFlags |= fuse.FOPEN_KEEP_CACHE
+		}
+		t.pass.plain.Add(1)
+	}
+	if f.fd >= 0 {
+		t.handleFDs.Add(1)
+	}
+	n.opens++
+	out.Fh = t.handles.addFile(f)
+	return 0
+}
+
+// openReal makes room once when descriptors have run out.
+func (t *Tree) openReal(fd int, flags uint32) (int, unix.Errno) {
+	real, e := t.reopenFD(fd, hostFlags(flags))
+	if e == unix.EMFILE || e == unix.ENFILE {
+		t.trim(t.unusedDescriptors() / 2)
+		real, e = t.reopenFD(fd, hostFlags(flags))
+	}
+	return real, e
+}
+
+// sameContents reports whether the pages that the client's kernel may hold
+// of a file are still right. The caller holds n.open.
+func (t *Tree) sameContents(n *node, fd int) bool {
+	var st unix.Statx_t
+	if statFD(fd, &st) != 0 {
+		return false
+	}
+	now := versionOf(&st)
+	same := n.fresh == now
+	n.fresh = now
+	return same
+}
+
+// Release ends an open file.
+func (r *raw) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
+	if f := r.handles.takeFile(in.Fh); f != nil {
+		r.closeFile(f)
+	}
+}
+
+func (t *Tree) closeFile(f *file) {
+	n := f.node
+	n.open.Lock()
+	n.opens--
+	if n.opens == 0 {
+		t.pass.unregister(n.backing)
+		n.backing = 0
+	}
+	n.open.Unlock()
+	if f.fd >= 0 {
+		t.handleFDs.Add(-1)
+		unix.Close(f.fd)
+	}
+	t.release(n)
+}

@@ -1,0 +1,57 @@
+package fs
+
+import (
+	"sync/atomic"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// With passthrough the client's kernel reads and writes the host's file
+// itself. The kernel registers a backing file under an id and holds one per
+// inode, which makes these invariants:
+//
+//   - while any file is open on an inode, every further open of it answers
+//     with the same id; one without an id, or with another, fails with EIO.
+//     So the first open decides, and the decision holds until the last close;
+//   - the id is closed only after the last RELEASE has been handled, under
+//     the same lock that counts;
+//   - RELEASE is asynchronous: the next OPEN may be handled before it.
+//
+// node.open guards the count, the decision and the id together. An id kept
+// after the last close, in an LRU, would fit behind the same lock.
+
+// backer registers descriptors with the kernel; go-fuse's server is one.
+type backer interface {
+	RegisterBackingFd(*fuse.BackingMap) (int32, unix.Errno)
+	UnregisterBackingFd(int32) unix.Errno
+}
+
+type passthrough struct {
+	backer  backer
+	enabled atomic.Bool
+	// opened and plain count opens with and without it.
+	opened, plain atomic.Uint64
+}
+
+// register returns the id of a new backing file, 0 where there can be none.
+func (p *passthrough) register(fd int) int32 {
+	if !p.enabled.Load() {
+		return 0
+	}
+	id, e := p.backer.RegisterBackingFd(&fuse.BackingMap{Fd: int32(fd)})
+	switch e {
+	case 0:
+		return id
+	case unix.EPERM, unix.ENOTTY, unix.EOPNOTSUPP, unix.EINVAL:
+		// The right, the kernel or the mount lacks what it takes: for good.
+		p.enabled.Store(false)
+	}
+	return 0
+}
+
+func (p *passthrough) unregister(id int32) {
+	if id != 0 {
+		p.backer.UnregisterBackingFd(id)
+	}
+}

@@ -1,0 +1,66 @@
+package fs
+
+import (
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// Rename answers rename(2) and renameat2(2). The flags RENAME_NOREPLACE and
+// RENAME_EXCHANGE are the host filesystem's to grant.
+func (r *raw) Rename(_ <-chan struct{}, in *fuse.RenameIn, oldName, newName string) fuse.Status {
+	if in.Flags&^(unix.RENAME_NOREPLACE|unix.RENAME_EXCHANGE) != 0 {
+		return fuse.EINVAL
+	}
+	return fuse.Status(r.rename(in, oldName, newName))
+}
+
+func (t *Tree) rename(in *fuse.RenameIn, oldName, newName string) unix.Errno {
+	from, e := t.node(in.NodeId)
+	if e != 0 {
+		return e
+	}
+	to, e := t.node(in.Newdir)
+	if e != 0 {
+		return e
+	}
+	if e := t.changeName(from, oldName); e != 0 {
+		return e
+	}
+	if e := t.changeName(to, newName); e != 0 {
+		return e
+	}
+	if from.domain != to.domain {
+		return unix.EXDEV
+	}
+	fromDir, e := t.acquire(from)
+	if e != 0 {
+		return e
+	}
+	defer t.release(from)
+	toDir, e := t.acquire(to)
+	if e != 0 {
+		return e
+	}
+	defer t.release(to)
+	victim := t.hold(to, toDir, newName)
+	e = retry(func() error {
+		return unix.Renameat2(fromDir, oldName, toDir, newName, uint(in.Flags))
+	})
+	t.drop(victim, e == 0)
+	if e != 0 {
+		return e
+	}
+	t.sawAt(to, toDir, newName)
+	if in.Flags&unix.RENAME_EXCHANGE != 0 {
+		t.sawAt(from, fromDir, oldName)
+	}
+	return 0
+}
+
+// sawAt records the new name of a node after a rename.
+func (t *Tree) sawAt(parent *node, dir int, name string) {
+	var st unix.Statx_t
+	if statName(dir, name, &st) == 0 {
+		t.moved(parent, name, &st)
+	}
+}

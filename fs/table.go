@@ -1,0 +1,98 @@
+package fs
+
+import "golang.org/x/sys/unix"
+
+// node returns the node of a request. The kernel names only nodes that it
+// has not forgotten, so an unknown number is a stale one.
+func (t *Tree) node(id uint64) (*node, unix.Errno) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := t.nodes[id]; n != nil {
+		return n, 0
+	}
+	return nil, unix.ESTALE
+}
+
+// remember finds or makes the node of what was just seen at name in parent,
+// and counts one lookup, which the reply passes on to the kernel.
+func (t *Tree) remember(parent *node, name string, st *unix.Statx_t) *node {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.findLocked(parent.domain, st)
+	if n == nil {
+		n = t.addLocked(parent.domain, st)
+	}
+	n.lookups++
+	n.parent, n.name = parent, name
+	n.layout = nil
+	if parent.layout != nil {
+		n.layout = parent.layout.kids[name]
+	}
+	return n
+}
+
+// findLocked finds the node of an inode. A node without descriptor may be
+// that of a file that is gone and whose number was given away: it then stays
+// reachable by its own number only, where it answers ESTALE.
+func (t *Tree) findLocked(d *domain, st *unix.Statx_t) *node {
+	n := t.byKey[key{d, device(st), st.Ino}]
+	if n == nil || n.fd >= 0 || n.ident == identityOf(st) {
+		return n
+	}
+	t.detachLocked(n)
+	n.parent, n.handle = nil, nil
+	return nil
+}
+
+func (t *Tree) addLocked(d *domain, st *unix.Statx_t) *node {
+	t.lastID++
+	n := &node{id: t.lastID, domain: d, ident: identityOf(st), fd: -1}
+	t.nodes[n.id] = n
+	t.byKey[key{d, n.ident.dev, n.ident.ino}] = n
+	return n
+}
+
+func (t *Tree) detachLocked(n *node) {
+	if n.detached || n.permanent {
+		return
+	}
+	n.detached = true
+	delete(t.byKey, key{n.domain, n.ident.dev, n.ident.ino})
+}
+
+// forget takes back count lookups; a node without any is dropped.
+func (t *Tree) forget(id, count uint64) {
+	fd := -1
+	t.mu.Lock()
+	if n := t.nodes[id]; n != nil && !n.permanent {
+		n.lookups -= min(count, n.lookups)
+		if n.lookups == 0 {
+			delete(t.nodes, id)
+			t.detachLocked(n)
+			if n.pins == 0 {
+				fd = t.takeLocked(n)
+			}
+		}
+	}
+	t.mu.Unlock()
+	closeFD(fd)
+}
+
+// moved records where a renamed inode is now, so that it can be reopened.
+func (t *Tree) moved(parent *node, name string, st *unix.Statx_t) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := t.findLocked(parent.domain, st); n != nil {
+		n.parent, n.name = parent, name
+	}
+}
+
+// kid returns what the table puts at name in a directory, nil if nothing.
+func (t *Tree) kid(parent *node, name string) *layout {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if parent.layout == nil {
+		return nil
+	}
+	return parent.layout.kids[name]
+}
