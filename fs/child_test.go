@@ -7,6 +7,8 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,7 +36,6 @@ type childSpec struct {
 	MaxDescriptors int
 	Passthrough    fs.Passthrough
 	FileLimit      uint64 // RLIMIT_NOFILE, 0 leaves it
-	CloseOnRequest bool
 }
 
 func TestMain(m *testing.M) {
@@ -49,7 +50,8 @@ func TestMain(m *testing.M) {
 }
 
 // serveChild serves until the mount ends. It answers each line on its
-// standard input: "stats" by the numbers, "close" by closing the server.
+// standard input: "stats" by the numbers, "close" by closing the server,
+// "resources" by its descriptors and goroutines.
 func serveChild(text string) error {
 	var spec childSpec
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
@@ -61,6 +63,7 @@ func serveChild(text string) error {
 		}
 	}
 	fs.ClearUmask()
+	given := openDescriptors()
 	table, err := mapping.NewTable(spec.Regions...)
 	if err != nil {
 		return err
@@ -86,23 +89,41 @@ func serveChild(text string) error {
 		return err
 	}
 	fmt.Println("ready")
+	input := make(chan struct{})
 	go func() {
+		defer close(input)
 		lines := bufio.NewScanner(os.Stdin)
 		for lines.Scan() {
 			switch lines.Text() {
 			case "stats":
 				out, _ := json.Marshal(server.Stats())
 				fmt.Println(string(out))
-			case "fds":
-				entries, _ := os.ReadDir("/proc/self/fd")
-				fmt.Println(len(entries))
+			case "resources":
+				left := slices.DeleteFunc(openDescriptors(), func(d string) bool { return slices.Contains(given, d) })
+				fmt.Println(runtime.NumGoroutine(), left)
 			case "close":
 				fmt.Println("closed", server.Close())
 			}
 		}
 	}()
 	server.Wait()
+	<-input
 	return nil
+}
+
+// openDescriptors names what the process has open, poller and standard
+// streams left out.
+func openDescriptors() []string {
+	var names []string
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		to, err := os.Readlink("/proc/self/fd/" + e.Name())
+		if err != nil || len(e.Name()) == 1 && e.Name() < "3" || strings.HasPrefix(to, "anon_inode:") {
+			continue
+		}
+		names = append(names, e.Name()+"="+to)
+	}
+	return names
 }
 
 // mounted is a tree mounted at Dir and served by another process.
