@@ -1,0 +1,67 @@
+package exec
+
+import "time"
+
+// Config sets an [Executor] up. The zero value is right for a guest.
+type Config struct {
+	// SlotPath is the program that slots execute; empty means
+	// /proc/self/exe. It must be static (no cgo) and run [SlotMain].
+	SlotPath string
+	// SlotArgv is its constant argument vector; nil means
+	// {"sandboxfsd", "slot"}. Commands can read it in /proc/1/cmdline.
+	SlotArgv []string
+	// WarmSlots is how many idle slots are kept ready; 0 means 1, negative
+	// none. A slot costs about a mebibyte.
+	WarmSlots int
+	// IdleTimeout is how long an idle warm slot is kept; 0 means 30 seconds,
+	// negative for ever.
+	IdleTimeout time.Duration
+	// SurplusTimeout is how long an idle slot beyond WarmSlots is kept; 0
+	// means 2 seconds.
+	SurplusTimeout time.Duration
+	// KillTimeout is how long a slot may take over ending a tree before the
+	// slot itself is killed; 0 means 2 seconds.
+	KillTimeout time.Duration
+	// MaxProcesses, when positive, becomes RLIMIT_NPROC of the commands; it
+	// never raises the limit. Without namespaces a limit is demanded: this,
+	// an inherited RLIMIT_NPROC, or a cgroup's pids.max.
+	MaxProcesses uint64
+	// Form restricts the choice of mechanism.
+	Form Form
+}
+
+// Form is a choice of mechanism.
+type Form int
+
+const (
+	// FormAuto takes pid namespaces where they can be had, else subreapers.
+	FormAuto Form = iota
+	// FormNamespaceOnly fails without pid namespaces.
+	FormNamespaceOnly
+	// FormSubreaperOnly does without namespaces.
+	FormSubreaperOnly
+)
+
+// withDefaults fills in what is zero.
+func (c Config) withDefaults() Config {
+	if c.SlotPath == "" {
+		c.SlotPath = "/proc/self/exe"
+	}
+	if c.SlotArgv == nil {
+		c.SlotArgv = []string{"sandboxfsd", "slot"}
+	}
+	if c.WarmSlots == 0 {
+		c.WarmSlots = 1
+	}
+	c.WarmSlots = max(c.WarmSlots, 0)
+	if c.IdleTimeout == 0 {
+		c.IdleTimeout = 30 * time.Second
+	}
+	if c.SurplusTimeout <= 0 {
+		c.SurplusTimeout = 2 * time.Second
+	}
+	if c.KillTimeout <= 0 {
+		c.KillTimeout = 2 * time.Second
+	}
+	return c
+}

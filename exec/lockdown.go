@@ -1,0 +1,145 @@
+// This file runs in a slot, before any untrusted code.
+
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sandboxfs/sandboxfs/exec/landlock"
+	"github.com/sandboxfs/sandboxfs/exec/seccomp"
+)
+
+// slotOOMScore makes the kernel prefer commands and slots to the guest when
+// memory runs out.
+const slotOOMScore = "200"
+
+// lockDown makes the slot's own /proc, then gives up everything: capabilities
+// of all sets on all threads, new privileges, and the system calls that the
+// filter refuses. The order matters: mounting needs the capability, and the
+// filter refuses mount.
+func (s *slot) lockDown(c slotConfig) error {
+	s.form = c.form
+	unix.Umask(0o022)
+	os.WriteFile("/proc/self/oom_score_adj", []byte(slotOOMScore), 0) // best effort
+	null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open /dev/null: %w", err)
+	}
+	s.null = null
+	switch c.form {
+	case formNamespace:
+		if err := mountProc(); err != nil {
+			return err
+		}
+	case formSubreaper:
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			return fmt.Errorf("prctl(PR_SET_CHILD_SUBREAPER): %w", err)
+		}
+	default:
+		return fmt.Errorf("receive settings: %w", errWire)
+	}
+	if c.maxProcesses > 0 {
+		if err := lowerLimit(unix.RLIMIT_NPROC, c.maxProcesses); err != nil {
+			return fmt.Errorf("setrlimit(RLIMIT_NPROC): %w", err)
+		}
+	}
+	if err := dropPrivileges(); err != nil {
+		return err
+	}
+	s.landlockABI = landlock.ABI()
+	tracing := seccomp.TracingAllowed
+	if c.form == formSubreaper && !canScope(s.landlockABI) {
+		tracing = seccomp.TracingDenied // neighbours are visible and not scoped
+	}
+	filter, err := seccomp.Assemble(tracing)
+	if err != nil {
+		return err
+	}
+	return seccomp.InstallProcess(filter)
+}
+
+// mountProc covers /proc with one of the slot's own pid namespace, so that what
+// a command reads there is its own tree and matches its own pids. The mount
+// namespace is the slot's; making it private first keeps the guest's as it is.
+func mountProc() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("mount / private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	return nil
+}
+
+// dropPrivileges sets no_new_privs and empties every capability set, on all
+// threads. The bounding set can only be emptied with CAP_SETPCAP; a guest
+// without it has emptied its own, which the slot inherits.
+func dropPrivileges() error {
+	if nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || nnp == 0 {
+		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); err != nil {
+			return fmt.Errorf("prctl(PR_SET_NO_NEW_PRIVS): %w", err)
+		}
+	}
+	for c := uintptr(0); ; c++ {
+		present, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+		if err != nil {
+			break // beyond the kernel's last capability
+		}
+		if present == 0 {
+			continue
+		}
+		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0); err != nil {
+			break // no CAP_SETPCAP; nothing can be gained from it under no_new_privs
+		}
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if held, err := capabilities(); err == nil && held == none {
+		return nil
+	}
+	// Ambient capabilities go with the permitted and inheritable ones.
+	if err := onAllThreads(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none)), 0); err != nil {
+		return fmt.Errorf("capset: %w", err)
+	}
+	return nil
+}
+
+// capabilities returns the calling thread's three main sets.
+func capabilities() (data [2]unix.CapUserData, err error) {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	err = unix.Capget(&header, &data[0])
+	return data, err
+}
+
+// onAllThreads makes a system call on every thread of the process. A program
+// built with cgo cannot; a slot must be a static one.
+func onAllThreads(trap, a1, a2, a3 uintptr) error {
+	_, _, errno := syscall.AllThreadsSyscall(trap, a1, a2, a3)
+	if errno == syscall.ENOTSUP {
+		return errors.New("not possible in a program built with cgo; build it with CGO_ENABLED=0")
+	}
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// lowerLimit lowers both values of a resource limit; it never raises one.
+func lowerLimit(resource int, to uint64) error {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(resource, &l); err != nil {
+		return err
+	}
+	if l.Max <= to && l.Cur <= to {
+		return nil
+	}
+	return unix.Setrlimit(resource, &unix.Rlimit{Cur: min(l.Cur, to), Max: min(l.Max, to)})
+}
+
+func canScope(abi int) bool { return landlock.CanScope(abi) }

@@ -1,0 +1,155 @@
+package seccomp
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// Offsets in struct seccomp_data, for little-endian machines (both that are
+// supported). Only the low halves of arguments are read: the calls that are
+// checked take 32-bit values and the kernel ignores the upper half.
+const (
+	offNumber = 0
+	offArch   = 4
+	offArg0   = 16
+	offArg1   = 24
+	offArg2   = 32
+)
+
+// Answers of the filter.
+const (
+	retAllow   = unix.SECCOMP_RET_ALLOW
+	retPerm    = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	retMissing = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	retKill    = unix.SECCOMP_RET_KILL_PROCESS
+)
+
+// segment is a run of numbers with one verdict, from its start to the start of
+// the next.
+type segment struct {
+	start   uint32
+	verdict verdict
+}
+
+// Assemble builds the filter for the running architecture. It costs some ten
+// microseconds; a process that installs it more than once keeps the result.
+//
+// A call of another architecture's interface (32-bit programs) kills the
+// process: answering an error would let it run on in a world where even exit
+// fails.
+func Assemble(t Tracing) ([]bpf.RawInstruction, error) {
+	prog := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: offArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
+		bpf.RetConstant{Val: retKill},
+		bpf.LoadAbsolute{Off: offNumber, Size: 4},
+	}
+	prog = append(prog, search(segments(verdicts(t)))...)
+	raw, err := bpf.Assemble(prog)
+	if err != nil {
+		return nil, fmt.Errorf("assemble the system-call filter: %w", err)
+	}
+	return raw, nil
+}
+
+// segments turns single numbers into sorted runs that cover all numbers.
+func segments(m map[uint32]verdict) []segment {
+	numbers := make([]uint32, 0, len(m))
+	for nr := range m {
+		numbers = append(numbers, nr)
+	}
+	slices.SortFunc(numbers, cmp.Compare)
+	out := []segment{{0, missing}}
+	add := func(start uint32, v verdict) {
+		last := &out[len(out)-1]
+		switch {
+		case last.verdict == v:
+		case last.start == start:
+			last.verdict = v
+			if n := len(out); n > 1 && out[n-2].verdict == v {
+				out = out[:n-1]
+			}
+		default:
+			out = append(out, segment{start, v})
+		}
+	}
+	for _, nr := range numbers {
+		add(nr, m[nr])
+		add(nr+1, missing)
+	}
+	return out
+}
+
+// search emits a binary search over the segments: about seven comparisons for
+// any number. (For calls that are always allowed recent kernels skip the
+// filter altogether.)
+func search(s []segment) []bpf.Instruction {
+	if len(s) == 1 {
+		return leaf(s[0].verdict)
+	}
+	mid := len(s) / 2
+	low, high := search(s[:mid]), search(s[mid:])
+	var out []bpf.Instruction
+	if len(low) <= 255 {
+		out = []bpf.Instruction{
+			bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: s[mid].start, SkipTrue: uint8(len(low))},
+		}
+	} else {
+		out = []bpf.Instruction{
+			bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: s[mid].start, SkipFalse: 1},
+			bpf.Jump{Skip: uint32(len(low))},
+		}
+	}
+	return append(append(out, low...), high...)
+}
+
+// leaf emits the answer for one verdict.
+func leaf(v verdict) []bpf.Instruction {
+	switch v {
+	case allow:
+		return []bpf.Instruction{bpf.RetConstant{Val: retAllow}}
+	case deny:
+		return []bpf.Instruction{bpf.RetConstant{Val: retPerm}}
+	case checkClone:
+		return []bpf.Instruction{
+			bpf.LoadAbsolute{Off: offArg0, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: cloneNamespaces, SkipTrue: 1},
+			bpf.RetConstant{Val: retAllow},
+			bpf.RetConstant{Val: retPerm},
+		}
+	case checkSocket:
+		head := []bpf.Instruction{
+			bpf.LoadAbsolute{Off: offArg0, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_NETLINK, SkipFalse: 4},
+			bpf.LoadAbsolute{Off: offArg2, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.NETLINK_ROUTE, SkipFalse: 1},
+			bpf.RetConstant{Val: retAllow},
+			bpf.RetConstant{Val: retPerm},
+		}
+		return append(head, oneOf(socketFamilies, retAllow, retPerm)...)
+	case checkSocketpair:
+		return append([]bpf.Instruction{bpf.LoadAbsolute{Off: offArg0, Size: 4}},
+			oneOf([]uint32{unix.AF_UNIX}, retAllow, retPerm)...)
+	case checkIoctl:
+		return append([]bpf.Instruction{bpf.LoadAbsolute{Off: offArg1, Size: 4}},
+			oneOf(refusedIoctls, retPerm, retAllow)...)
+	case checkPersonality:
+		return append([]bpf.Instruction{bpf.LoadAbsolute{Off: offArg0, Size: 4}},
+			oneOf(personalities, retAllow, retPerm)...)
+	default:
+		return []bpf.Instruction{bpf.RetConstant{Val: retMissing}}
+	}
+}
+
+// oneOf compares the loaded word with each value.
+func oneOf(values []uint32, found, other uint32) []bpf.Instruction {
+	var out []bpf.Instruction
+	for i, v := range values {
+		out = append(out, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipTrue: uint8(len(values) - i)})
+	}
+	return append(out, bpf.RetConstant{Val: other}, bpf.RetConstant{Val: found})
+}

@@ -1,0 +1,124 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// start runs a command in the slot, which is the caller's. The slot is released
+// or discarded here or by the process's end.
+func (s *slotHandle) start(ctx context.Context, c *Command) (*Process, error) {
+	request := startRequest{argv: c.Argv, env: c.Env, dir: c.Dir, tty: c.TTY != nil, stdin: c.Stdin == StdinPipe && c.TTY == nil}
+	io, err := openStreams(c)
+	if err != nil {
+		s.e.release(s)
+		return nil, resourceError(c.Argv[0], err)
+	}
+	defer io.closeTheirs()
+	if short, script, long := longScript(c.Argv); long {
+		request.argv, request.script = short, true
+		if err := io.attach("script", []byte(script)); err != nil {
+			io.closeOurs()
+			s.e.release(s)
+			return nil, resourceError(c.Argv[0], err)
+		}
+	}
+	body := request.appendBody(&encoder{}).b
+	if len(body) > maxPacket-64 {
+		request.body = true
+		if len(body) > maxBody {
+			err = syscall.E2BIG
+		} else {
+			err = io.attach("request", body)
+		}
+		if err != nil {
+			io.closeOurs()
+			s.e.release(s)
+			if errors.Is(err, syscall.E2BIG) {
+				return nil, &StartError{Reason: TooLong, Path: c.Argv[0], Err: syscall.E2BIG}
+			}
+			return nil, resourceError(c.Argv[0], err)
+		}
+	}
+	message := newMessage(msgStart).flags(request.stdin, request.tty, request.script, request.body)
+	if !request.body {
+		message.b = append(message.b, body...)
+	}
+
+	p := newProcess(s, io)
+	s.process.Store(p)
+	s.e.count(+1)
+	fail := func(err error) (*Process, error) {
+		s.process.Store(nil)
+		if p.claimEnd() {
+			s.e.count(-1)
+		}
+		io.closeOurs()
+		return nil, err
+	}
+	if err := s.send(message.b, io.theirs()); err != nil {
+		s.discard()
+		return fail(errSlotUnused)
+	}
+	io.closeTheirs()
+	ctx, cancel := context.WithTimeout(ctx, slotStartTimeout)
+	defer cancel()
+	d, err := s.await(ctx, p.reply)
+	if err != nil {
+		s.kill()
+		s.discard()
+		if cause := ctx.Err(); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
+			return fail(cause)
+		}
+		return fail(&StartError{Reason: Failed, Path: c.Argv[0], Detail: err.Error()})
+	}
+	switch d.kind() {
+	case msgStarted:
+		p.pid = int(d.num())
+		return p, nil
+	case msgFailed:
+		serr := &StartError{Reason: Reason(d.num()), Err: syscall.Errno(d.num()), Path: d.str(), Detail: d.str()}
+		_, err := fail(serr)
+		s.e.release(s)
+		return nil, err
+	default:
+		s.kill()
+		s.discard()
+		return fail(&StartError{Reason: Failed, Path: c.Argv[0], Detail: errWire.Error()})
+	}
+}
+
+// resourceError wraps a failure to make pipes, terminals or memory files.
+func resourceError(program string, err error) *StartError {
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	return &StartError{Reason: NoResources, Path: program, Detail: err.Error(), Err: 0}
+}
+
+// slotStartError wraps a failure to make a slot.
+func slotStartError(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	for _, e := range []syscall.Errno{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.ENOSPC} {
+		if errors.Is(err, e) {
+			return &StartError{Reason: NoResources, Path: "slot", Detail: err.Error()}
+		}
+	}
+	return &StartError{Reason: Failed, Detail: err.Error()}
+}
+
+// killAfter kills the slot if it has not ended the tree in time.
+func (s *slotHandle) killAfter(d time.Duration, done <-chan struct{}) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+		s.kill()
+	}
+}

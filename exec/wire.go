@@ -1,0 +1,166 @@
+package exec
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Messages between the guest and a slot: one byte of kind and fields that are
+// varints and length-prefixed byte strings (arguments are bytes, not text).
+// Both ends are the same binary, so there is no version.
+type kind byte
+
+const (
+	// guest to slot
+	msgConfigure kind = iota + 1 // slotConfig
+	msgStart                     // startRequest, with descriptors
+	msgSignal                    // number
+	msgKill                      // end the tree now
+	// slot to guest
+	msgReady   // slotReport
+	msgRefused // stage, errno: the slot cannot work
+	msgStarted // pid
+	msgFailed  // StartError
+	msgExited  // the main process ended, the sweep takes a moment
+	msgEnded   // wait status, left running, nanoseconds
+)
+
+// slotConfig is what the guest tells a fresh slot.
+type slotConfig struct {
+	form         form
+	maxProcesses uint64
+}
+
+// slotReport is what a slot says about itself when it is ready.
+type slotReport struct {
+	landlockABI uint64
+}
+
+// startRequest is msgStart. Descriptors follow in the order of the fields.
+type startRequest struct {
+	stdin  bool // a descriptor for stdin is sent; else /dev/null
+	tty    bool // one descriptor, the terminal, stands for all three streams
+	script bool // a descriptor with a script is sent, to become 3
+	body   bool // argv, env and dir are in a descriptor, not in the message
+	argv   []string
+	env    []string
+	dir    string
+}
+
+// ended is msgEnded.
+type ended struct {
+	wait, left, nanos uint64
+}
+
+var errWire = errors.New("malformed message between guest and slot")
+
+type encoder struct{ b []byte }
+
+func newMessage(k kind) *encoder { return &encoder{b: []byte{byte(k)}} }
+
+func (e *encoder) num(n uint64) *encoder {
+	e.b = binary.AppendUvarint(e.b, n)
+	return e
+}
+
+func (e *encoder) str(s string) *encoder {
+	e.num(uint64(len(s)))
+	e.b = append(e.b, s...)
+	return e
+}
+
+func (e *encoder) list(l []string) *encoder {
+	e.num(uint64(len(l)))
+	for _, s := range l {
+		e.str(s)
+	}
+	return e
+}
+
+func (e *encoder) flags(flags ...bool) *encoder {
+	var n uint64
+	for i, f := range flags {
+		if f {
+			n |= 1 << i
+		}
+	}
+	return e.num(n)
+}
+
+// decoder reads what encoder wrote. After the first error everything reads as
+// zero; err is looked at once, at the end.
+type decoder struct {
+	b   []byte
+	err error
+}
+
+func (d *decoder) kind() kind {
+	if len(d.b) == 0 {
+		d.err = errWire
+		return 0
+	}
+	k := kind(d.b[0])
+	d.b = d.b[1:]
+	return k
+}
+
+func (d *decoder) num() uint64 {
+	n, size := binary.Uvarint(d.b)
+	if size <= 0 {
+		d.b, d.err = nil, errWire
+		return 0
+	}
+	d.b = d.b[size:]
+	return n
+}
+
+func (d *decoder) str() string {
+	n := d.num()
+	if n > uint64(len(d.b)) {
+		d.b, d.err = nil, errWire
+		return ""
+	}
+	s := string(d.b[:n])
+	d.b = d.b[n:]
+	return s
+}
+
+func (d *decoder) list() []string {
+	n := d.num()
+	if n > uint64(len(d.b)) { // every string takes at least its length byte
+		d.b, d.err = nil, errWire
+		return nil
+	}
+	l := make([]string, 0, n)
+	for range n {
+		l = append(l, d.str())
+	}
+	return l
+}
+
+func (d *decoder) flags(flags ...*bool) {
+	n := d.num()
+	for i, f := range flags {
+		*f = n&(1<<i) != 0
+	}
+}
+
+// body encodes the part of a start request that can be large.
+func (r *startRequest) appendBody(e *encoder) *encoder {
+	return e.list(r.argv).list(r.env).str(r.dir)
+}
+
+func (r *startRequest) readBody(d *decoder) {
+	r.argv, r.env, r.dir = d.list(), d.list(), d.str()
+}
+
+// size is an upper bound of the encoded body.
+func (r *startRequest) size() int {
+	n := 64 + len(r.dir)
+	for _, l := range [][]string{r.argv, r.env} {
+		for _, s := range l {
+			n += len(s) + binary.MaxVarintLen64
+		}
+	}
+	return n
+}
