@@ -37,9 +37,10 @@ func runGuest() error {
 	}
 	executor, err := exec.New(exec.Config{})
 	if err != nil {
-		return inside.Fail(err)
+		return err
 	}
 	defer executor.Close()
+	inside.Isolation["tree_end"] = executor.Mechanism()
 	if err := inside.Ready(); err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func runGuest() error {
 		workdir = "/tmp"
 	}
 	identity := spec.Identity
-	identity.Isolation = map[string]string{"tree_end": executor.Mechanism()}
+	identity.Isolation = inside.Isolation
 	return guest.Serve(ctx, inside.Listener, guest.ServerOptions{
 		Executor:    executor,
 		Identity:    identity,

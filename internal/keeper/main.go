@@ -11,7 +11,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/exec/jail"
 	"github.com/sandboxfs/sandboxfs/fs"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
@@ -80,9 +79,6 @@ func start(log logrus.FieldLogger) (_ *keeper, err error) {
 	if k.alive, err = dir.HoldAlive(); err != nil {
 		return nil, &provider.Error{Kind: provider.Conflict, Reason: "another keeper of this sandbox lives", Err: err}
 	}
-	if err := cgroup.Remove(dir.Name()); err != nil {
-		log.WithError(err).Warn("a cgroup of an earlier sandbox is left")
-	}
 	table, err := mapping.Layout{Home: spec.Home, SkillsDir: spec.SkillsDir}.Table(spec.Key)
 	if err != nil {
 		return nil, &provider.Error{Kind: provider.Invalid, Reason: err.Error()}
@@ -90,23 +86,25 @@ func start(log logrus.FieldLogger) (_ *keeper, err error) {
 	if k.roots, err = openRoots(spec, table); err != nil {
 		return nil, err
 	}
-	who, err := k.identity(spec)
+	world, err := k.world(spec, table)
 	if err != nil {
 		return nil, err
 	}
-	return k, k.enter(spec, table, who)
+	return k, k.enter(spec, table, world)
 }
 
 // enter serves the tree and starts the sandbox's pid 1.
-func (k *keeper) enter(spec Spec, table *mapping.Table, who identity) error {
+func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	ownership := fs.Owner
 	if spec.Ownership == "preserve" {
 		ownership = fs.Preserve
 	}
+	uid, gid := jail.TreeOwner(world)
 	tree, err := fs.New(fs.Options{
 		Table: table, Roots: k.roots, View: mapping.AgentView, Ownership: ownership,
-		UID: who.shown, GID: who.shownGroup, Log: k.log,
+		UID: uid, GID: gid, Log: k.log,
 	})
+	closeAll(k.roots) // the tree has its own
 	if err != nil {
 		return err
 	}
@@ -124,20 +122,14 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, who identity) error {
 	if err != nil {
 		return err
 	}
+	world.Listener, world.Extra, world.Log = listener, extra, os.Stderr
+	world.Serve = func(fuse *os.File) (err error) {
+		k.server, err = tree.Serve(fuse)
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	k.jail, err = jail.Start(ctx, jail.Spec{
-		Tier: who.tier, Net: netOf(spec.Net), Hostname: "sandbox",
-		HostUID: who.host, HostGID: who.hostGroup,
-		TreeDirs: topDirs(table), ReadOnly: readOnly(table),
-		Listener: listener, Extra: extra, Log: os.Stderr,
-		Limits: cgroup.Limits{Name: k.dir.Name()},
-		Serve: func(fuse *os.File) (err error) {
-			k.server, err = tree.Serve(fuse)
-			return err
-		},
-	})
-	if err != nil {
+	if k.jail, err = jail.Start(ctx, world); err != nil {
 		return err
 	}
 	return k.dir.WriteState(rundir.State{
@@ -172,19 +164,14 @@ func (k *keeper) wait() {
 func (k *keeper) close() {
 	if k.jail != nil {
 		k.jail.Kill()
-		k.jail.Wait()
-		k.jail.Close()
 	}
 	if k.server != nil {
 		if err := k.server.Close(); err != nil {
 			k.log.WithError(err).Warn("the tree did not end in order")
 		}
 	}
-	for _, f := range k.roots {
-		f.Close()
-	}
-	if err := cgroup.Remove(k.dir.Name()); err != nil {
-		k.log.WithError(err).Warn("the sandbox's cgroup is left; sandboxfs gc removes it")
+	if k.jail != nil {
+		k.jail.Close()
 	}
 	if k.uid != nil {
 		k.uid.Close()
@@ -204,8 +191,13 @@ func (k *keeper) close() {
 func reportOf(err error) report {
 	rep := report{Kind: provider.KindOf(err), Reason: err.Error()}
 	var e *provider.Error
-	if errors.As(err, &e) {
+	var j *jail.Error
+	switch {
+	case errors.As(err, &e):
 		rep.Reason, rep.Next = e.Reason, e.Next
+	case errors.As(err, &j):
+		rep.Kind = provider.Unavailable
+		rep.Reason, rep.Next = fmt.Sprintf("%s: %v", j.Op, j.Err), j.Cure
 	}
 	return rep
 }

@@ -3,10 +3,10 @@ package keeper
 import (
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
+	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/exec/jail"
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
 	"github.com/sandboxfs/sandboxfs/mapping"
@@ -20,34 +20,35 @@ type GuestSpec struct {
 	IdleSeconds int           `json:"idle_seconds"`
 }
 
-// insideUID is the uid and gid that a command of an isolated sandbox sees.
-const insideUID = 1000
-
-// identity says who a sandbox is, on the host and in its tree.
-type identity struct {
-	tier              jail.Tier
-	host, hostGroup   uint32 // whom the inside uid is on the host
-	shown, shownGroup uint32 // whom the tree names as owner, in the mounting namespace's numbers
-}
-
-// identity decides the sandbox's uids. Root's tree is mounted in the host's
-// user namespace and shows the host's number; a user's is mounted inside the
-// sandbox's own and shows the number there. Root's sandbox gets a uid of
+// world describes the sandbox to build. Root's sandbox gets a uid of
 // nobody's: with uid 0 a private /proc would let it write the host's sysctls.
-func (k *keeper) identity(spec Spec) (identity, error) {
-	uid, gid := uint32(os.Geteuid()), uint32(os.Getegid())
-	switch {
-	case spec.Tier == "host":
-		return identity{jail.Host, uid, gid, uid, gid}, nil
-	case uid != 0:
-		return identity{jail.Isolated, uid, gid, insideUID, insideUID}, nil
+func (k *keeper) world(spec Spec, table *mapping.Table) (jail.Spec, error) {
+	w := jail.Spec{
+		Tier: jail.Tier(spec.Tier), Net: jail.Net(spec.Net), Name: k.dir.Name(),
+		HostUID: uint32(os.Geteuid()), HostGID: uint32(os.Getegid()),
+		TreeDirs: topDirs(table), ReadOnly: readOnly(table),
+		Limits: cgroup.Limits{Memory: memoryLimit()},
 	}
-	claimed, f, err := k.dir.ClaimUID()
+	if w.Tier == jail.Host || w.HostUID != 0 {
+		return w, nil
+	}
+	uid, f, err := k.dir.ClaimUID()
 	if err != nil {
-		return identity{}, err
+		return w, err
 	}
 	k.uid = f
-	return identity{jail.Isolated, claimed, claimed, claimed, claimed}, nil
+	w.HostUID, w.HostGID = uid, uid
+	return w, nil
+}
+
+// memoryLimit leaves a quarter of the machine's memory to everybody else; 0,
+// no limit, where its size is not known.
+func memoryLimit() int64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 0
+	}
+	return int64(uint64(info.Totalram) * uint64(info.Unit) / 4 * 3)
 }
 
 // openRoots opens the host directory of every region, and makes those of the
@@ -56,9 +57,7 @@ func openRoots(spec Spec, table *mapping.Table) (_ map[string]*os.File, err erro
 	roots := map[string]*os.File{}
 	defer func() {
 		if err != nil {
-			for _, f := range roots {
-				f.Close()
-			}
+			closeAll(roots)
 		}
 	}()
 	home, err := hostpath.Open(spec.Home)
@@ -79,6 +78,12 @@ func openRoots(spec Spec, table *mapping.Table) (_ map[string]*os.File, err erro
 		roots[r.Virtual] = dir
 	}
 	return roots, nil
+}
+
+func closeAll(roots map[string]*os.File) {
+	for _, f := range roots {
+		f.Close()
+	}
 }
 
 func unopened(what string, err error) error {
@@ -103,15 +108,8 @@ func readOnly(table *mapping.Table) []string {
 			paths = append(paths, r.Virtual)
 		}
 	}
-	slices.SortFunc(paths, func(a, b string) int { return len(path.Clean(a)) - len(path.Clean(b)) })
+	slices.Sort(paths) // a directory sorts before what is in it
 	return paths
-}
-
-func netOf(name string) jail.Net {
-	if name == "none" {
-		return jail.NetNone
-	}
-	return jail.NetHost
 }
 
 // closeForeign closes the descriptors that whoever started the keeper forgot

@@ -21,6 +21,10 @@ type Lock struct {
 // flock(2) has no form with a deadline.
 const pollLock = 3 * time.Millisecond
 
+// maxRemovals bounds how often one call finds that the directory was removed
+// under it: another process would have to do nothing else.
+const maxRemovals = 1000
+
 // Lock makes the directory where it is missing and waits for its lock until
 // ctx ends.
 func (d *Dir) Lock(ctx context.Context) (*Lock, error) {
@@ -40,16 +44,17 @@ func (d *Dir) Lock(ctx context.Context) (*Lock, error) {
 // TryLock is [Dir.Lock] without waiting: nil and no error where another holds
 // the lock.
 func (d *Dir) TryLock() (*Lock, error) {
-	for {
-		dir, err := d.make()
-		if err != nil {
-			return nil, err
+	var err error
+	for range maxRemovals {
+		var dir, f *os.File
+		var current bool
+		if dir, err = d.make(); err == nil {
+			f, current, err = lockIn(dir)
+			dir.Close()
 		}
-		f, current, err := lockIn(dir)
-		dir.Close()
 		switch {
 		case errors.Is(err, unix.ENOENT):
-			continue // the directory was removed between the two calls
+			continue // the directory was removed between two calls
 		case err != nil:
 			return nil, err
 		case f == nil:
@@ -60,6 +65,10 @@ func (d *Dir) TryLock() (*Lock, error) {
 		}
 		return &Lock{dir: d, f: f}, nil
 	}
+	if err == nil {
+		err = unix.EBUSY
+	}
+	return nil, err
 }
 
 // lockIn opens and locks the lock file below dir. It returns nil where
