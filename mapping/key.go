@@ -42,9 +42,11 @@ func (k Key) Validate() error {
 }
 
 // String returns "THREAD", or "USER:THREAD" for a user other than the
-// default, for messages and ids. Neither part can hold a colon.
+// default, for messages and ids, and "" for the generic key, whose sandbox
+// belongs to no user. Neither part of a valid key can hold a colon, so valid
+// keys with one text are one thread.
 func (k Key) String() string {
-	if k.User == "" || k.User == DefaultUser {
+	if k.IsGeneric() || k.User == "" || k.User == DefaultUser {
 		return k.Thread
 	}
 	return k.User + ":" + k.Thread

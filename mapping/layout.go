@@ -33,22 +33,24 @@ func (l Layout) Skills() string {
 // UserDataParts returns the path components, below Home, of the directory
 // that holds workspace, uploads and outputs of a valid key. They are
 // components, not a path, so that each can be opened relative to the one
-// before it.
-func (l Layout) UserDataParts(k Key) []string {
-	return append(l.ThreadParts(k), "user-data")
-}
+// before it. The generic key has none: nil.
+func (l Layout) UserDataParts(k Key) []string { return l.partsBelow(k, "user-data") }
 
 // ACPWorkspaceParts returns the path components, below Home, of the
-// directory shown at /mnt/acp-workspace.
-func (l Layout) ACPWorkspaceParts(k Key) []string {
-	return append(l.ThreadParts(k), "acp-workspace")
-}
+// directory shown at /mnt/acp-workspace; nil for the generic key.
+func (l Layout) ACPWorkspaceParts(k Key) []string { return l.partsBelow(k, "acp-workspace") }
 
 // ThreadParts returns the path components, below Home, of the directory that
-// holds everything a thread owns.
-func (l Layout) ThreadParts(k Key) []string {
-	k = k.Normalize()
-	return []string{"users", k.User, "threads", k.Thread}
+// holds everything a thread owns; nil for the generic key, which owns nothing.
+func (l Layout) ThreadParts(k Key) []string { return l.partsBelow(k) }
+
+// partsBelow is never given an empty thread to make a path from: that would
+// be the directory of all threads of the user.
+func (l Layout) partsBelow(k Key, names ...string) []string {
+	if k.IsGeneric() {
+		return nil
+	}
+	return append([]string{"users", k.Normalize().User, "threads", k.Thread}, names...)
 }
 
 // Table returns the regions of a thread, or of the generic sandbox for a key
