@@ -101,13 +101,32 @@ func take(e event, output map[testID]*strings.Builder, r *report) {
 	}
 }
 
-var logLine = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
+// A skip is one line of package testenv, or what t.Skip printed.
+type skip struct{ test, reason string }
+
+var (
+	logLine  = regexp.MustCompile(`(?m)^\s+\S+\.go:\d+: (.*)$`)
+	skipLine = regexp.MustCompile(`(?m)skipped: ([^:\n]+): (.*)$`)
+)
 
 // skipReason finds what a skipped test said last.
 func skipReason(output string) string {
+	if all := innerSkips(output); len(all) > 0 {
+		return all[len(all)-1].reason
+	}
 	all := logLine.FindAllStringSubmatch(output, -1)
 	if len(all) == 0 {
 		return "no reason given"
 	}
 	return all[len(all)-1][1]
+}
+
+// innerSkips finds the skips in the output of a test that ran other tests in
+// a process of their own.
+func innerSkips(output string) []skip {
+	var all []skip
+	for _, m := range skipLine.FindAllStringSubmatch(output, -1) {
+		all = append(all, skip{test: m[1], reason: m[2]})
+	}
+	return all
 }

@@ -17,7 +17,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	r := newReport(os.Stdout, os.Getenv("CI") == "true")
+	r := newReport(os.Stdout)
 	for _, s := range steps() {
 		if ctx.Err() != nil {
 			break

@@ -8,11 +8,15 @@ import (
 const stream = `{"Action":"start","Package":"github.com/sandboxfs/sandboxfs/a"}
 {"Action":"output","Package":"github.com/sandboxfs/sandboxfs/a","Test":"TestOne","Output":"=== RUN   TestOne\n"}
 {"Action":"pass","Package":"github.com/sandboxfs/sandboxfs/a","Test":"TestOne","Elapsed":0.1}
-{"Action":"output","Package":"github.com/sandboxfs/sandboxfs/a","Test":"TestTwo","Output":"    a_test.go:7: needs root\n"}
+{"Action":"output","Package":"github.com/sandboxfs/sandboxfs/a","Test":"TestTwo","Output":"    a_test.go:7: skipped: TestTwo: needs root\n"}
 {"Action":"skip","Package":"github.com/sandboxfs/sandboxfs/a","Test":"TestTwo","Elapsed":0}
 {"Action":"output","Package":"github.com/sandboxfs/sandboxfs/a","Test":"TestThree","Output":"    a_test.go:9: later: sessions\n"}
 {"Action":"skip","Package":"github.com/sandboxfs/sandboxfs/a","Test":"TestThree","Elapsed":0}
 {"Action":"pass","Package":"github.com/sandboxfs/sandboxfs/a","Elapsed":0.2}
+`
+
+const inner = `{"Action":"output","Package":"github.com/sandboxfs/sandboxfs/a","Test":"TestOuter","Output":"    skip.go:7: skipped: TestInner/x: as another user\n"}
+{"Action":"pass","Package":"github.com/sandboxfs/sandboxfs/a","Test":"TestOuter","Elapsed":0.1}
 `
 
 const failing = `{"Action":"output","Package":"p","Test":"TestBad","Output":"    b_test.go:1: want 1, got 2\n"}
@@ -22,21 +26,20 @@ const failing = `{"Action":"output","Package":"p","Test":"TestBad","Output":"   
 
 func TestReport(t *testing.T) {
 	cases := map[string]struct {
-		in     string
-		strict bool
-		ok     bool
-		want   []string
+		in   string
+		ok   bool
+		want []string
 	}{
-		"skips are told":            {stream, false, true, []string{"needs root\n      a TestTwo", "1 passed, 0 failed, 2 skipped", "ok    a"}},
-		"a skip fails in CI":        {stream, true, false, []string{"1 tests were skipped that CI must run"}},
-		"a failure shows its text":  {stream + failing, false, false, []string{"want 1, got 2", "Failed:\n  p TestBad", "1 passed, 2 failed"}},
-		"no test at all is no pass": {"", false, false, []string{"0 passed, 0 failed, 0 skipped"}},
-		"what is no event is shown": {"panic: broken\n", false, false, []string{"panic: broken"}},
+		"skips are told":            {stream, true, []string{"needs root\n      a TestTwo", "1 passed, 0 failed, 2 skipped", "ok    a"}},
+		"inner skips are told":      {inner, true, []string{"as another user\n      a TestInner/x", "1 passed, 0 failed, 1 skipped"}},
+		"a failure shows its text":  {stream + failing, false, []string{"want 1, got 2", "Failed:\n  p TestBad", "1 passed, 2 failed"}},
+		"no test at all is no pass": {"", false, []string{"0 passed, 0 failed, 0 skipped"}},
+		"what is no event is shown": {"panic: broken\n", false, []string{"panic: broken"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			r := newReport(&out, c.strict)
+			r := newReport(&out)
 			if err := readEvents(strings.NewReader(c.in), r); err != nil {
 				t.Fatal(err)
 			}
