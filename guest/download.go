@@ -1,0 +1,77 @@
+package guest
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/sandboxfs/sandboxfs/provider"
+)
+
+const opDownload = "download file"
+
+// checkDownload accepts a path that lies below root by its letters, with no
+// ".." segment. Kinds: invalid, denied.
+func checkDownload(root, p string) error {
+	switch {
+	case !path.IsAbs(p) || strings.ContainsRune(p, 0):
+		return &provider.Error{Kind: provider.Invalid, Op: opDownload, Reason: "the path is not absolute", Next: "give a path below " + root}
+	case strings.Contains(p+"/", "/../"):
+		return &provider.Error{Kind: provider.Denied, Op: opDownload, Path: p, Reason: `a path with ".." is refused`, Next: "give the path without it"}
+	case !strings.HasPrefix(path.Clean(p), strings.TrimSuffix(root, "/")+"/"):
+		return &provider.Error{Kind: provider.Denied, Op: opDownload, Path: p, Reason: "only files below " + root + " can be downloaded", Next: "copy the file there first"}
+	}
+	return nil
+}
+
+// handleDownload streams a file (AIO's GET /v1/file/download). The length is
+// announced; a file that shrinks meanwhile breaks the connection, and with
+// change_policy=abort so does any other change.
+func (s *server) handleDownload(w http.ResponseWriter, r *http.Request) {
+	p := query(r, "path")
+	if err := checkDownload(s.o.DownloadRoot, p); err != nil {
+		s.writeFileFailure(w, p, err)
+		return
+	}
+	file, before, err := s.files.Open(opDownload, p)
+	if err != nil {
+		s.writeFileFailure(w, p, err)
+		return
+	}
+	defer file.Close()
+	if before.Size() > provider.MaxDownload {
+		s.writeFileFailure(w, p, &provider.Error{Kind: provider.TooLarge, Op: opDownload, Path: p, Reason: "the file is larger than 100 MiB", Next: "split or compress it by a command"})
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", `attachment; filename="`+safeName(path.Base(p))+`"`)
+	h.Set("Content-Length", strconv.FormatInt(before.Size(), 10))
+	h.Set("Last-Modified", before.ModTime().UTC().Format(http.TimeFormat))
+	if r.Method == http.MethodHead {
+		return
+	}
+	n, err := io.Copy(w, io.LimitReader(file, before.Size()))
+	if err != nil || n != before.Size() || query(r, "change_policy") == "abort" && changed(file, before) {
+		panic(http.ErrAbortHandler) // so that the client sees a broken transfer
+	}
+}
+
+// changed reports whether a file was written since.
+func changed(file *os.File, before os.FileInfo) bool {
+	now, err := file.Stat()
+	return err != nil || now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime())
+}
+
+// safeName keeps a file's name from ending a quoted header value.
+func safeName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == '"' || r == '\\' || r > '~' {
+			return '_'
+		}
+		return r
+	}, name)
+}

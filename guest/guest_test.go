@@ -1,0 +1,93 @@
+package guest_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sandboxfs/sandboxfs/exec"
+	"github.com/sandboxfs/sandboxfs/guest"
+	"github.com/sandboxfs/sandboxfs/provider"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "slot" {
+		exec.SlotMain()
+	}
+	os.Exit(m.Run())
+}
+
+// startGuest serves a guest on the plain machine, with a temporary directory
+// as workspace, and returns a client.
+func startGuest(t testing.TB, change func(*guest.ServerOptions)) (*guest.Client, string) {
+	t.Helper()
+	dir := t.TempDir()
+	e, err := exec.New(exec.Config{MaxProcesses: 5000})
+	if err != nil {
+		t.Skipf("no executor on this machine: %v", err)
+	}
+	o := guest.ServerOptions{Executor: e, Workdir: dir, DownloadRoot: dir, Identity: provider.Info{ID: "local:t", Thread: "t"}}
+	if change != nil {
+		change(&o)
+	}
+	sock := filepath.Join(t.TempDir(), "s")
+	ln, err := net.Listen("unix", sock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- guest.Serve(ctx, ln, o) }()
+	c := guest.NewClient(guest.ClientOptions{ID: "local:t", Thread: "t", DownloadRoot: dir, Dial: func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", sock)
+	}})
+	t.Cleanup(func() {
+		c.Close()
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("Serve: %v", err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Error("Serve did not return")
+		}
+		if err := e.Close(); err != nil {
+			t.Errorf("Close the executor: %v", err)
+		}
+	})
+	return c, dir
+}
+
+func TestSmoke(t *testing.T) {
+	c, dir := startGuest(t, nil)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	res, err := c.Execute(ctx, provider.Command{Script: "pwd; echo err >&2; exit 3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v out=%q err=%q", res, res.Stdout.Head, res.Stderr.Head)
+	if err := c.WriteFile(ctx, dir+"/a/b.txt", []byte("x\ny\nz\n"), provider.Replace); err != nil {
+		t.Fatal(err)
+	}
+	b, err := c.ReadFile(ctx, dir+"/a/b.txt", provider.LineRange{Start: 2, End: 2})
+	t.Logf("%q %v", b, err)
+	l, err := c.ListDir(ctx, dir, provider.ListOptions{})
+	t.Logf("%+v %v", l, err)
+	g, err := c.Glob(ctx, dir, "**/*.txt", provider.GlobOptions{})
+	t.Logf("%+v %v", g, err)
+	r, err := c.Grep(ctx, dir, "Y", provider.GrepOptions{})
+	t.Logf("%+v %v", r, err)
+	i, err := c.Describe(ctx)
+	t.Logf("%+v %v", i, err)
+	for range 5 {
+		s := time.Now()
+		_, err := c.Execute(ctx, provider.Command{Script: ":"})
+		t.Log(time.Since(s), err)
+	}
+}

@@ -1,0 +1,20 @@
+package guest
+
+import (
+	"net/http"
+
+	"github.com/sandboxfs/sandboxfs/internal/version"
+)
+
+// handleStatus tells who this is and what it does. It is no activity: to be
+// looked at keeps no guest alive.
+func (s *server) handleStatus(w http.ResponseWriter, _ *http.Request) {
+	busy, commands, idle := s.activity.look()
+	info := s.o.Identity
+	info.Commands, info.IdleSeconds = commands, idle.Seconds()
+	info.State = "idle"
+	if commands > 0 {
+		info.State = "running"
+	}
+	s.writeJSON(w, http.StatusOK, wireStatus{Version: version.Get().Version, Info: info, Busy: busy})
+}
