@@ -16,7 +16,7 @@ import (
 const brief = 200 * time.Millisecond
 
 func TestNoLeaksPassesOnACleanTest(t *testing.T) {
-	r := record("TestClean", func(t testing.TB) {
+	r := Record("TestClean", func(t testing.TB) {
 		NoLeaks(t, Leaks{Deadline: brief})
 		f, err := os.Open("/dev/null")
 		if err != nil {
@@ -27,19 +27,19 @@ func TestNoLeaksPassesOnACleanTest(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if r.failed {
-		t.Errorf("a clean test failed: %v", r.errors)
+	if r.Failed {
+		t.Errorf("a clean test failed: %s", r.Text())
 	}
 }
 
 func TestNoLeaksWaitsForBackgroundTeardown(t *testing.T) {
-	r := record("TestSlow", func(t testing.TB) {
+	r := Record("TestSlow", func(t testing.TB) {
 		NoLeaks(t, Leaks{Deadline: 10 * time.Second})
 		stop := time.NewTimer(10 * pollInterval)
 		go func() { <-stop.C }()
 	})
-	if r.failed {
-		t.Errorf("a goroutine that ended soon was reported: %v", r.errors)
+	if r.Failed {
+		t.Errorf("a goroutine that ended soon was reported: %s", r.Text())
 	}
 }
 
@@ -81,19 +81,19 @@ func TestNoLeaksReports(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := record("TestLeaky", func(tb testing.TB) {
+			r := Record("TestLeaky", func(tb testing.TB) {
 				NoLeaks(tb, Leaks{Deadline: brief})
 				leak.do(t)
 			})
-			if !r.failed || !strings.Contains(strings.Join(r.errors, "\n"), leak.want) {
-				t.Errorf("want a message with %q, got %q", leak.want, r.errors)
+			if !r.Failed || !strings.Contains(r.Text(), leak.want) {
+				t.Errorf("want a message with %q, got %q", leak.want, r.Text())
 			}
-			r = record("TestLeaky", func(tb testing.TB) {
+			r = Record("TestLeaky", func(tb testing.TB) {
 				NoLeaks(tb, Leaks{Deadline: brief, Ignore: []string{leak.want}})
 				leak.do(t)
 			})
-			if strings.Contains(strings.Join(r.errors, "\n"), leak.want) {
-				t.Errorf("what may stay was reported: %q", r.errors)
+			if strings.Contains(r.Text(), leak.want) {
+				t.Errorf("what may stay was reported: %q", r.Text())
 			}
 		})
 	}
@@ -122,29 +122,29 @@ func TestNoLeaksReportsAMount(t *testing.T) {
 	unmount := func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }
 	t.Cleanup(unmount)
 
-	r := record(t.Name(), func(tb testing.TB) {
+	r := Record(t.Name(), func(tb testing.TB) {
 		NoLeaks(tb, Leaks{Deadline: brief})
 		mount()
 	})
 	unmount()
-	if !r.failed || !strings.Contains(strings.Join(r.errors, "\n"), "tmpfs on "+dir) {
-		t.Errorf("a mount in the test's own directory: got %q", r.errors)
+	if !r.Failed || !strings.Contains(r.Text(), "tmpfs on "+dir) {
+		t.Errorf("a mount in the test's own directory: got %q", r.Text())
 	}
 
-	r = record("TestAnother", func(tb testing.TB) {
+	r = Record("TestAnother", func(tb testing.TB) {
 		NoLeaks(tb, Leaks{Deadline: brief})
 		mount()
 	})
 	unmount()
-	if r.failed {
-		t.Errorf("another test's mount was reported: %q", r.errors)
+	if r.Failed {
+		t.Errorf("another test's mount was reported: %q", r.Text())
 	}
 
-	r = record("TestAnother", func(tb testing.TB) {
+	r = Record("TestAnother", func(tb testing.TB) {
 		NoLeaks(tb, Leaks{Deadline: brief, MountsBelow: []string{filepath.Dir(dir)}})
 		mount()
 	})
-	if !r.failed {
+	if !r.Failed {
 		t.Error("a mount below a named directory was not reported")
 	}
 }
@@ -156,15 +156,15 @@ func TestNoLeaksReportsACgroup(t *testing.T) {
 		Skip(t, "no cgroup hierarchy is writable; mount one at /sys/fs/cgroup")
 	}
 	name := filepath.Base(dir)
-	r := record("TestCgroup", func(tb testing.TB) {
+	r := Record("TestCgroup", func(tb testing.TB) {
 		NoLeaks(tb, Leaks{Deadline: brief, Cgroups: name})
 		if err := os.Mkdir(filepath.Join(dir, "inner"), 0o755); err != nil {
 			tb.Fatal(err)
 		}
 	})
 	_ = os.Remove(filepath.Join(dir, "inner"))
-	if !r.failed || !strings.Contains(strings.Join(r.errors, "\n"), name+"/inner") {
-		t.Errorf("a cgroup was left and not reported: %q", r.errors)
+	if !r.Failed || !strings.Contains(r.Text(), name+"/inner") {
+		t.Errorf("a cgroup was left and not reported: %q", r.Text())
 	}
 }
 

@@ -1,57 +1,41 @@
 package testenv
 
 import (
-	"fmt"
-	"runtime"
+	"errors"
+	"os"
 	"testing"
 )
 
-// recorder is a test that records what happens to it.
-type recorder struct {
-	testing.TB
-	name            string
-	cleanups        []func()
-	errors, logs    []string
-	failed, skipped bool
-}
-
-func (r *recorder) Helper()          {}
-func (r *recorder) Name() string     { return r.name }
-func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
-func (r *recorder) Log(args ...any)  { r.logs = append(r.logs, fmt.Sprint(args...)) }
-func (r *recorder) Error(args ...any) {
-	r.failed = true
-	r.errors = append(r.errors, fmt.Sprint(args...))
-}
-func (r *recorder) Errorf(f string, args ...any) {
-	r.Error(fmt.Sprintf(f, args...))
-}
-func (r *recorder) Fatal(args ...any) {
-	r.Error(args...)
-	runtime.Goexit()
-}
-func (r *recorder) Fatalf(f string, args ...any) {
-	r.Fatal(fmt.Sprintf(f, args...))
-}
-func (r *recorder) Skip(args ...any) {
-	r.skipped = true
-	r.Log(args...)
-	runtime.Goexit()
-}
-
-// record runs body as a test of its own, with its cleanups.
-func record(name string, body func(t testing.TB)) *recorder {
-	r := &recorder{name: name}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer func() {
-			for i := len(r.cleanups) - 1; i >= 0; i-- {
-				r.cleanups[i]()
+func TestRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		body func(t testing.TB)
+		want Recording
+		text string
+	}{
+		"pass":         {func(t testing.TB) { t.Log("x") }, Recording{}, ""},
+		"error":        {func(t testing.TB) { t.Error("a"); t.Errorf("b%d", 1) }, Recording{Failed: true}, "a\nb1"},
+		"fatal":        {func(t testing.TB) { t.Fatal("a"); t.Error("never") }, Recording{Failed: true}, "a"},
+		"skip":         {func(t testing.TB) { t.Skip("why"); t.Error("never") }, Recording{Skipped: true}, "why"},
+		"in a cleanup": {func(t testing.TB) { t.Cleanup(func() { t.Error("a") }); t.Cleanup(func() { t.Fatal("b") }) }, Recording{Failed: true}, "b\na"},
+	} {
+		got := Record("TestX", c.body)
+		if got.Failed != c.want.Failed || got.Skipped != c.want.Skipped || got.Text() != c.text {
+			t.Errorf("%s: %+v, want failed %v, skipped %v, %q", name, got, c.want.Failed, c.want.Skipped, c.text)
+		}
+	}
+	var dir string
+	if r := Record("TestX", func(t testing.TB) {
+		dir = t.TempDir()
+		ctx := t.Context()
+		t.Cleanup(func() {
+			if ctx.Err() == nil {
+				t.Error("the context lives on into the cleanups")
 			}
-		}()
-		body(r)
-	}()
-	<-done
-	return r
+		})
+	}); r.Failed {
+		t.Error(r.Text())
+	}
+	if _, err := os.Lstat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the temporary directory is still there: %v", err)
+	}
 }

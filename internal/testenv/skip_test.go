@@ -12,8 +12,8 @@ func TestSkipRecordsItsReason(t *testing.T) {
 	t.Setenv(EnvSkipLog, log)
 	t.Setenv(EnvCI, "")
 	for _, name := range []string{"TestA", "TestB/sub"} {
-		if r := record(name, func(t testing.TB) { Skip(t, "needs a thing") }); !r.skipped || r.failed {
-			t.Errorf("%s: skipped %v, failed %v; want a skip", name, r.skipped, r.failed)
+		if r := Record(name, func(t testing.TB) { Skip(t, "needs a thing") }); !r.Skipped || r.Failed {
+			t.Errorf("%s: skipped %v, failed %v; want a skip", name, r.Skipped, r.Failed)
 		}
 	}
 	got, err := os.ReadFile(log)
@@ -25,11 +25,11 @@ func TestSkipRecordsItsReason(t *testing.T) {
 func TestSkipFailsInCI(t *testing.T) {
 	t.Setenv(EnvSkipLog, "")
 	t.Setenv(EnvCI, "true")
-	r := record("TestA", func(t testing.TB) { Skip(t, "needs a thing") })
-	if r.skipped || !r.failed || !strings.Contains(strings.Join(r.errors, ""), "needs a thing") {
-		t.Errorf("skipped %v, failed %v, %q; want a failure that names the reason", r.skipped, r.failed, r.errors)
+	r := Record("TestA", func(t testing.TB) { Skip(t, "needs a thing") })
+	if r.Skipped || !r.Failed || !strings.Contains(r.Text(), "needs a thing") {
+		t.Errorf("skipped %v, failed %v, %q; want a failure that names the reason", r.Skipped, r.Failed, r.Text())
 	}
-	if r := record("TestA", func(t testing.TB) { SkipArchitectural(t, "another CPU") }); !r.skipped || r.failed {
-		t.Errorf("an architectural skip: skipped %v, failed %v; want a skip", r.skipped, r.failed)
+	if r := Record("TestA", func(t testing.TB) { SkipArchitectural(t, "another CPU") }); !r.Skipped || r.Failed {
+		t.Errorf("an architectural skip: skipped %v, failed %v; want a skip", r.Skipped, r.Failed)
 	}
 }

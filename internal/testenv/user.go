@@ -152,6 +152,9 @@ func AsUser(t *testing.T) bool {
 		return false
 	}
 	u := OrdinaryUser(t)
+	// The user may have no Go and no cache. Where the programs do not build,
+	// a test that asks for them says so.
+	programs, buildErr := built()
 	deadline := time.Now().Add(2 * time.Minute)
 	if d, ok := t.Deadline(); ok && d.Add(-asUserMargin).Before(deadline) {
 		deadline = d.Add(-asUserMargin)
@@ -162,8 +165,8 @@ func AsUser(t *testing.T) bool {
 	cmd := u.Command(ctx, u.testProgram(t), "-test.run", runPattern(t.Name()), "-test.v", "-test.count=1",
 		"-test.timeout", time.Until(deadline).Round(time.Second).String())
 	cmd.Env = append(cmd.Env, envAsUser+"=1")
-	if p, err := built(); err == nil && os.Getenv(EnvBin) == "" {
-		cmd.Env = append(cmd.Env, EnvBin+"="+p.Dir)
+	if buildErr == nil && os.Getenv(EnvBin) == "" {
+		cmd.Env = append(cmd.Env, EnvBin+"="+programs.Dir)
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
