@@ -38,7 +38,8 @@ type Inside struct {
 // that the program does. On an error the host has been told; the program
 // exits.
 //
-// Afterwards the process is not dumpable, every inherited descriptor is
+// The program executes itself once on the way, so what it did before Enter is
+// done twice. Afterwards the process is not dumpable, every inherited descriptor is
 // close-on-exec, no thread can gain rights by executing something, and all
 // threads hold CAP_SYS_ADMIN of the sandbox's own user namespace and nothing
 // else. Its bounding and ambient sets are empty and CAP_SYS_ADMIN is
@@ -57,51 +58,54 @@ func Enter() (*Inside, error) {
 		return nil, failed("prctl(PR_SET_DUMPABLE)", err)
 	}
 	unix.Umask(0o022)
-	control, err := conn(os.NewFile(controlFD, "control"))
+	fds, again, err := sealed()
+	if err != nil {
+		return nil, failed("find the first execution's descriptors", err)
+	}
+	if !again {
+		fds[0] = controlFD
+	}
+	control, err := conn(os.NewFile(uintptr(fds[0]), "control"))
 	if err != nil {
 		return nil, failed("open the control socket", err)
 	}
-	in, err := enter(control)
+	var in *Inside
+	if again {
+		in, err = resume(control, os.NewFile(uintptr(fds[1]), "listener"), os.NewFile(uintptr(fds[2]), "state"))
+	} else {
+		err = prepare(control) // returns only on an error
+	}
 	if err != nil {
 		// The host ends us whether or not it reads this.
 		_ = send(control, message{Kind: kindFailed, Failure: toFailure(err)})
 		control.Close()
 		return nil, err
 	}
+	go in.watch()
 	return in, nil
 }
 
-func enter(control *net.UnixConn) (*Inside, error) {
+// prepare builds the world, locks this thread down and executes the program
+// once more. It returns only when that failed.
+func prepare(control *net.UnixConn) error {
 	m, files, err := receive(control)
 	if err != nil {
-		return nil, failed("receive the specification", err)
+		return failed("receive the specification", err)
 	}
 	defer closeAll(files)
 	w := m.World
 	if m.Kind != kindWorld || w == nil || len(files) == 0 {
-		return nil, failed("receive the specification", fmt.Errorf("got %q with %d descriptors", m.Kind, len(files)))
-	}
-	ln, err := net.FileListener(files[0])
-	if err != nil {
-		return nil, failed("take the listener", err)
+		return failed("receive the specification", fmt.Errorf("got %q with %d descriptors", m.Kind, len(files)))
 	}
 	tree, err := takeTree(control, w, files[1:])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer tree.Close()
 	if err := build(w, tree); err != nil {
-		return nil, err
+		return err
 	}
-	if err := lockDown(w); err != nil {
-		return nil, err
-	}
-	in := &Inside{
-		Listener: ln, Extra: w.Extra, Tier: w.Tier, Isolation: w.Isolation,
-		control: control, done: make(chan struct{}),
-	}
-	go in.watch()
-	return in, nil
+	return seal(w, control, files[0])
 }
 
 // takeTree returns the mount of the tree, attached nowhere yet: the one that

@@ -4,14 +4,16 @@ package jail
 
 import (
 	"errors"
-	"runtime"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// lockDown gives up all that pid 1 does not need to run and end commands.
+// lockDown gives up all that pid 1 does not need to run and end commands. It
+// works on the calling thread, which executes the program anew afterwards:
+// what the other threads of the Go runtime hold ends with them. (Changing all
+// threads from within takes some forty stops of the whole program, one for
+// every capability, and cannot be done at all in one built with cgo.)
 func lockDown(w *world) error {
 	if err := setLimits(w); err != nil {
 		return err
@@ -21,69 +23,34 @@ func lockDown(w *world) error {
 		w.Isolation["caps"] = "the caller's"
 		return nil
 	}
-	return dropCaps(w)
+	w.Isolation["caps"] = "sys_admin of its own user namespace, pid 1 and slots only"
+	return dropCaps()
 }
 
 // dropCaps leaves CAP_SYS_ADMIN of our own user namespace: permitted,
-// effective and inheritable. It is what slots need to make pid namespaces and
-// mount /proc. The bounding set is emptied here, once for all: whoever clears
-// the rest of its sets cannot fill them again.
-func dropCaps(w *world) error {
-	all := everyThread
-	w.Isolation["caps"] = "sys_admin of its own user namespace, pid 1 and slots only"
-	if err := all(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); errors.Is(err, syscall.ENOTSUP) {
-		// Built with cgo, as the race detector needs: threads are not the
-		// runtime's alone, and only this one can be changed.
-		runtime.LockOSThread()
-		all = thisThread
-		w.Isolation["caps"] = "dropped on one thread only (built with cgo)"
-		err = all(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0)
-		if err != nil {
-			return failed("prctl(PR_SET_NO_NEW_PRIVS)", err)
-		}
-	} else if err != nil {
+// effective and inheritable, and ambient so that it survives the execution.
+// It is what slots need to make pid namespaces and mount /proc. The bounding
+// set is emptied here, once for all: whoever clears the rest of its sets
+// cannot fill them again.
+func dropCaps() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return failed("prctl(PR_SET_NO_NEW_PRIVS)", err)
 	}
 	for c := uintptr(0); c <= 63; c++ {
-		in, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) {
-			break // past the last one this kernel has
+			break // past the last one that this kernel has
 		}
 		if err != nil {
-			return failed("prctl(PR_CAPBSET_READ)", err)
-		}
-		if in == 0 {
-			continue
-		}
-		if err := all(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0); err != nil {
 			return failed("prctl(PR_CAPBSET_DROP)", err)
 		}
 	}
-	if err := all(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0); err != nil {
-		return failed("prctl(PR_CAP_AMBIENT)", err)
-	}
 	const keep = 1 << unix.CAP_SYS_ADMIN
-	hdr := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	data := &[2]unix.CapUserData{{Effective: keep, Permitted: keep, Inheritable: keep}}
-	err := all(unix.SYS_CAPSET, uintptr(unsafe.Pointer(hdr)), uintptr(unsafe.Pointer(data)), 0)
-	runtime.KeepAlive(hdr)
-	runtime.KeepAlive(data)
-	if err != nil {
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	data := [2]unix.CapUserData{{Effective: keep, Permitted: keep, Inheritable: keep}}
+	// The kernel takes out of the ambient set what is in neither of these.
+	if err := unix.Capset(&hdr, &data[0]); err != nil {
 		return failed("capset", err)
-	}
-	return nil
-}
-
-func everyThread(trap, a, b, c uintptr) error {
-	if _, _, e := syscall.AllThreadsSyscall(trap, a, b, c); e != 0 {
-		return e
-	}
-	return nil
-}
-
-func thisThread(trap, a, b, c uintptr) error {
-	if _, _, e := syscall.RawSyscall6(trap, a, b, c, 0, 0, 0); e != 0 {
-		return e
 	}
 	return nil
 }

@@ -27,8 +27,20 @@ func TestMain(m *testing.M) {
 		guestMain()
 	case len(os.Args) > 2 && os.Args[0] == "sandboxfsd" && os.Args[1] == "slot":
 		slotMain(os.Args[2:])
+	case len(os.Args) > 1 && os.Args[0] == "jail-test":
+		if err := parts[os.Args[1]](os.Args[2:]); err != nil {
+			fmt.Println(os.Args[1]+":", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// parts are what this binary does when a test starts it for a part that needs
+// a process of its own.
+var parts = map[string]func(args []string) error{
+	"as-user": asUser,
 }
 
 // guestMain is a guest that runs whatever command comes down its socket.

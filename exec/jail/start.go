@@ -13,18 +13,21 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 )
 
 // startLimit bounds Start when its context has no deadline.
 const startLimit = 30 * time.Second
 
-// childEnv is the whole environment of pid 1; nothing of the caller's gets in.
-var childEnv = [...]string{
+// guestEnv is the whole environment of pid 1; nothing of the caller's gets in.
+var guestEnv = [...]string{
 	"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 	"LANG=C.UTF-8",
 }
+
+// builderEnv is what its first execution has besides: it runs for some
+// milliseconds, one step after the other, and needs neither threads nor a
+// garbage collector for that.
+var builderEnv = [...]string{"GOMAXPROCS=1", "GOGC=off"}
 
 // Start builds a sandbox and returns when its guest has said that it is ready.
 // The context bounds the start only. On an error nothing is left: no process,
@@ -84,51 +87,6 @@ func (j *Jail) start(ctx context.Context, s Spec) error {
 	return nil
 }
 
-// limit makes the cgroup, or falls back to resource limits and says so.
-func (j *Jail) limit(s Spec, w *world) error {
-	w.Pids = s.Limits.Pids
-	w.DataBytes = s.Limits.Memory
-	why := "no name was given for a cgroup"
-	if s.Name != "" {
-		g, err := cgroup.Create(s.Name, s.Limits)
-		switch {
-		case err == nil:
-			j.group = g
-			w.Isolation["cgroup"] = g.String()
-			if g.Has("memory") {
-				w.DataBytes = 0
-			}
-		case errors.Is(err, cgroup.ErrUnavailable):
-			why = err.Error()
-		default:
-			return failed("create cgroup", err)
-		}
-	}
-	if j.group == nil {
-		w.Isolation["cgroup"] = "none: " + why
-	}
-	w.Isolation["limits"] = describeLimits(s, j.group)
-	return nil
-}
-
-// describeLimits says which limits hold and by what.
-func describeLimits(s Spec, g *cgroup.Group) string {
-	by := func(controller, fallback string) string {
-		if g != nil && g.Has(controller) {
-			return "cgroup"
-		}
-		return fallback
-	}
-	tasks, memory := "tasks unlimited", "memory unlimited"
-	if s.Limits.Pids > 0 {
-		tasks = fmt.Sprintf("%d tasks by %s", s.Limits.Pids, by("pids", "rlimit"))
-	}
-	if s.Limits.Memory > 0 {
-		memory = fmt.Sprintf("%d bytes of memory by %s", s.Limits.Memory, by("memory", "rlimit, per process"))
-	}
-	return tasks + ", " + memory
-}
-
 // serveOutside mounts the tree attached nowhere, has it served, and returns
 // the mount.
 func serveOutside(s Spec) (*os.File, error) {
@@ -151,30 +109,19 @@ func serveOutside(s Spec) (*os.File, error) {
 // spawn starts pid 1 from a thread that lives as long as pid 1 does: the
 // parent-death signal is sent when the forking *thread* ends.
 func (j *Jail) spawn(s Spec, w *world, control *os.File) error {
-	cmd := &osexec.Cmd{
-		Path:        s.Program,
-		Args:        s.Argv,
-		Env:         childEnv[:],
-		Dir:         "/",
-		Stderr:      nil,
-		ExtraFiles:  []*os.File{control},
-		SysProcAttr: attributes(s, w),
-	}
-	if s.Log != nil {
-		cmd.Stderr = s.Log
-	}
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		// A keyring of its own keeps the caller's keys out of reach and out of
-		// /proc/keys. An ordinary user's quota of keys may be used up; commands
-		// are kept from the key calls by their filter as well.
-		_, _ = unix.KeyctlJoinSessionKeyring("")
-		start := cmd.Start
-		if j.group != nil {
-			start = func() error { return j.group.Start(cmd.SysProcAttr, cmd.Start) }
+		if s.Tier == Isolated {
+			// A keyring of its own keeps the caller's keys out of reach and out
+			// of /proc/keys. An ordinary user's quota of keys may be used up;
+			// commands are kept from the key calls by their filter as well.
+			_, _ = unix.KeyctlJoinSessionKeyring("")
 		}
-		err := start()
+		cmd, err := j.fork(s, w, control)
+		if err == nil {
+			j.process = cmd.Process
+		}
 		started <- err
 		if err != nil {
 			return
@@ -186,8 +133,41 @@ func (j *Jail) spawn(s Spec, w *world, control *os.File) error {
 		close(j.done)
 		return spawnError(err)
 	}
-	j.process = cmd.Process
 	return nil
+}
+
+// fork starts pid 1 on the calling thread, in the cgroup when there is one.
+func (j *Jail) fork(s Spec, w *world, control *os.File) (*osexec.Cmd, error) {
+	if j.group != nil {
+		cmd := command(s, w, control)
+		err := j.group.Start(cmd.SysProcAttr, cmd.Start)
+		if err == nil || !cmd.SysProcAttr.UseCgroupFD {
+			return cmd, err
+		}
+		// Version 2 needs clone3, which a container's seccomp profile may
+		// refuse, and rules of delegation that only the clone itself tries. If
+		// it was not the group's fault, the next attempt fails the same way.
+		j.dropGroup()
+		w.noGroup(s, "the kernel refused to start a process in it: "+failed("", err).Err.Error())
+	}
+	cmd := command(s, w, control)
+	return cmd, cmd.Start()
+}
+
+// command is pid 1, not started yet.
+func command(s Spec, w *world, control *os.File) *osexec.Cmd {
+	cmd := &osexec.Cmd{
+		Path:        s.Program,
+		Args:        s.Argv,
+		Env:         append(guestEnv[:len(guestEnv):len(guestEnv)], builderEnv[:]...),
+		Dir:         "/",
+		ExtraFiles:  []*os.File{control},
+		SysProcAttr: attributes(s, w),
+	}
+	if s.Log != nil {
+		cmd.Stderr = s.Log
+	}
+	return cmd
 }
 
 // spawnError tells a program that cannot be executed from a namespace that

@@ -1,0 +1,70 @@
+package jail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sandboxfs/sandboxfs/exec/cgroup"
+)
+
+// limit makes the cgroup, or falls back to resource limits and says so.
+func (j *Jail) limit(s Spec, w *world) error {
+	if s.Name == "" {
+		w.noGroup(s, "no name was given for one")
+		return nil
+	}
+	g, err := cgroup.Create(s.Name, s.Limits)
+	switch {
+	case errors.Is(err, cgroup.ErrUnavailable):
+		w.noGroup(s, err.Error())
+		return nil
+	case err != nil:
+		return failed("create cgroup", err)
+	}
+	j.group = g
+	w.setLimits(s, g)
+	w.Isolation["cgroup"] = g.String()
+	return nil
+}
+
+// dropGroup removes a cgroup that cannot be used after all.
+func (j *Jail) dropGroup() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	_ = j.group.Remove(ctx) // empty; what is left is found by name later
+	j.group = nil
+}
+
+// noGroup has resource limits do what they can without a cgroup.
+func (w *world) noGroup(s Spec, why string) {
+	w.setLimits(s, nil)
+	w.Isolation["cgroup"] = "none: " + why
+}
+
+// setLimits says which limits the guest sets itself and by what each holds.
+func (w *world) setLimits(s Spec, g *cgroup.Group) {
+	rlimit := "rlimit"
+	if !w.OwnUserNS {
+		rlimit = "nothing" // root's rights are left alone
+	}
+	by := func(controller string) string {
+		if g != nil && g.Has(controller) {
+			return "cgroup"
+		}
+		return rlimit
+	}
+	tasks, memory := "tasks unlimited", "memory unlimited"
+	// The number of tasks is bounded by a resource limit in any case.
+	if w.Pids = s.Limits.Pids; w.Pids > 0 {
+		tasks = fmt.Sprintf("%d tasks by %s", w.Pids, by("pids"))
+	}
+	if s.Limits.Memory > 0 {
+		memory = fmt.Sprintf("%d bytes of memory by %s", s.Limits.Memory, by("memory"))
+		if by("memory") == "rlimit" {
+			w.DataBytes = s.Limits.Memory
+			memory += " for each process"
+		}
+	}
+	w.Isolation["limits"] = tasks + ", " + memory
+}
