@@ -11,6 +11,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec"
 	"github.com/sandboxfs/sandboxfs/guest"
 	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/sandboxfs/sandboxfs/test/filesuite"
 )
 
 func TestMain(m *testing.M) {
@@ -63,31 +64,9 @@ func startGuest(t testing.TB, change func(*guest.ServerOptions)) (*guest.Client,
 	return c, dir
 }
 
-func TestSmoke(t *testing.T) {
+func TestFileSuite(t *testing.T) {
 	c, dir := startGuest(t, nil)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	res, err := c.Execute(ctx, provider.Command{Script: "pwd; echo err >&2; exit 3"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%+v out=%q err=%q", res, res.Stdout.Head, res.Stderr.Head)
-	if err := c.WriteFile(ctx, dir+"/a/b.txt", []byte("x\ny\nz\n"), provider.Replace); err != nil {
-		t.Fatal(err)
-	}
-	b, err := c.ReadFile(ctx, dir+"/a/b.txt", provider.LineRange{Start: 2, End: 2})
-	t.Logf("%q %v", b, err)
-	l, err := c.ListDir(ctx, dir, provider.ListOptions{})
-	t.Logf("%+v %v", l, err)
-	g, err := c.Glob(ctx, dir, "**/*.txt", provider.GlobOptions{})
-	t.Logf("%+v %v", g, err)
-	r, err := c.Grep(ctx, dir, "Y", provider.GrepOptions{})
-	t.Logf("%+v %v", r, err)
-	i, err := c.Describe(ctx)
-	t.Logf("%+v %v", i, err)
-	for range 5 {
-		s := time.Now()
-		_, err := c.Execute(ctx, provider.Command{Script: ":"})
-		t.Log(time.Since(s), err)
-	}
+	filesuite.Run(t, func(testing.TB) provider.Sandbox { return c }, filesuite.Facts{
+		Dir: dir, Undownloadable: "/etc/passwd", Privileged: os.Getuid() == 0,
+	})
 }
