@@ -127,7 +127,7 @@ func (p *Provider) bury(ctx context.Context, dir *rundir.Dir) error {
 		lock.Unlock()
 		return nil
 	}
-	if err := cgroup.Remove(dir.Name()); err != nil {
+	if err := cgroup.Remove(ctx, dir.Name()); err != nil {
 		lock.Unlock()
 		return &provider.Error{Kind: provider.Unavailable, Op: "stop", Reason: "the sandbox's cgroup is not empty yet", Next: "run: sandboxfs gc", Err: err}
 	}
