@@ -22,12 +22,17 @@ type Config struct {
 	// KillTimeout is how long a slot may take over ending a tree before the
 	// slot itself is killed; 0 means 2 seconds.
 	KillTimeout time.Duration
-	// MaxProcesses, when positive, becomes RLIMIT_NPROC of the commands; it
-	// never raises the limit. Without namespaces a limit is demanded: this,
-	// an inherited RLIMIT_NPROC, or a cgroup's pids.max.
+	// MaxProcesses becomes RLIMIT_NPROC of slots and commands; it never
+	// raises the limit. 0 means somewhat less than this process's own, where
+	// it has one, so that a command that uses up everything leaves the guest
+	// room. Without namespaces a limit is demanded: this, an inherited
+	// RLIMIT_NPROC, or a cgroup's pids.max.
 	MaxProcesses uint64
 	// Form restricts the choice of mechanism.
 	Form Form
+
+	// unscoped does without Landlock, as on a kernel before 6.12; for tests.
+	unscoped bool
 }
 
 // Form is a choice of mechanism.

@@ -26,6 +26,9 @@ type Executor struct {
 	live    map[*slotHandle]struct{}
 }
 
+// guestThreads is how many threads the guest keeps to spare.
+const guestThreads = 4
+
 // ErrClosed is returned by Start after Close.
 var ErrClosed = errors.New("the executor is closed")
 
@@ -38,6 +41,10 @@ var ErrClosed = errors.New("the executor is closed")
 // executor is taken for a command's left-over when a slot is lost.
 func New(cfg Config) (*Executor, error) {
 	e := &Executor{cfg: cfg.withDefaults(), live: map[*slotHandle]struct{}{}}
+	if e.cfg.MaxProcesses == 0 {
+		e.cfg.MaxProcesses = ownLimit()
+	}
+	reserveThreads(guestThreads)
 	e.reaper = newReaper()
 	first, err := e.probe()
 	if err != nil {

@@ -9,6 +9,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// guestReserve is how many processes (threads count) the guest keeps for itself
+// under a limit that it shares with its commands.
+const guestReserve = 64
+
+// ownLimit derives the commands' limit from this process's RLIMIT_NPROC; 0 means
+// none. A cgroup's limit is not looked at: it counts processes, RLIMIT_NPROC
+// those of a user, who may have others elsewhere.
+func ownLimit() uint64 {
+	var l unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &l); err != nil || l.Cur == unix.RLIM_INFINITY {
+		return 0
+	}
+	return l.Cur - min(guestReserve, l.Cur/4)
+}
+
 // processLimit reports whether anything bounds the number of processes. Ending
 // a fork bomb without namespaces is a matter of using the bound up.
 func processLimit() error {

@@ -19,6 +19,10 @@ import (
 // memory runs out.
 const slotOOMScore = "200"
 
+// slotThreads is how many threads a slot keeps to spare: it blocks in two calls
+// at once at most besides those that are always there.
+const slotThreads = 4
+
 // lockDown makes the slot's own /proc, then gives up everything: capabilities
 // of all sets on all threads, new privileges, and the system calls that the
 // filter refuses. The order matters: mounting needs the capability, and the
@@ -52,7 +56,9 @@ func (s *slot) lockDown(c slotConfig) error {
 	if err := dropPrivileges(); err != nil {
 		return err
 	}
-	s.landlockABI = landlock.ABI()
+	if !c.unscoped {
+		s.landlockABI = landlock.ABI()
+	}
 	tracing := seccomp.TracingAllowed
 	if c.form == formSubreaper && !canScope(s.landlockABI) {
 		tracing = seccomp.TracingDenied // neighbours are visible and not scoped
@@ -61,7 +67,16 @@ func (s *slot) lockDown(c slotConfig) error {
 	if err != nil {
 		return err
 	}
-	return seccomp.InstallProcess(filter)
+	if err := seccomp.InstallProcess(filter); err != nil {
+		return err
+	}
+	entered := make(chan error)
+	go s.forker(entered)
+	if err := <-entered; err != nil {
+		return err
+	}
+	reserveThreads(slotThreads)
+	return nil
 }
 
 // mountProc covers /proc with one of the slot's own pid namespace, so that what

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "slot" {
 		SlotMain()
 	}
+	if len(os.Args) > 3 && os.Args[1] == "attack" {
+		attackMain(os.Args[2], os.Args[3])
+	}
 	if os.Getenv(envForm) != "" {
 		if err := enterTestSandbox(); err != nil {
 			fmt.Fprintln(os.Stderr, "enter the test's sandbox:", err)

@@ -55,7 +55,7 @@ func (e *Executor) newSlot(ctx context.Context) (*slotHandle, error) {
 		return nil, err
 	}
 	go s.read()
-	config := newMessage(msgConfigure).num(uint64(e.form)).num(e.cfg.MaxProcesses)
+	config := newMessage(msgConfigure).num(uint64(e.form)).num(e.cfg.MaxProcesses).flags(e.cfg.unscoped)
 	if err := s.send(config.b, nil); err != nil {
 		s.discard()
 		return nil, fmt.Errorf("configure slot: %w", err)

@@ -15,13 +15,15 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec/landlock"
 )
 
-// slot is the state of the slot process. Two goroutines share it: listen, which
-// takes the guest's messages, and run, which forks, waits, sweeps and reports.
+// slot is the state of the slot process. Three goroutines share it: listen,
+// which takes the guest's messages, run, which waits, sweeps and reports, and
+// forker.
 type slot struct {
 	form        form
 	landlockABI int
 	null        int // /dev/null, for stdin
 	starts      chan slotStart
+	forks       chan forkRequest
 
 	mu sync.Mutex
 	// main is the running command's main process, 0 before it is started and
@@ -129,51 +131,62 @@ func (st *slotStart) files(null int) []uintptr {
 	return f
 }
 
-// fork starts the program on a thread of its own that enters a Landlock domain
-// first and ends afterwards: the command is inside the domain, no thread of the
-// slot is. The domain is a bonus where the slot has a pid namespace, so its
-// failure is not an error there or on kernels that lack it.
-func (s *slot) fork(program string, st *slotStart) (int, error) {
-	type result struct {
-		pid int
-		err error
+// forkRequest asks the forker for a command.
+type forkRequest struct {
+	program string
+	start   *slotStart
+	answer  chan<- forkAnswer
+}
+
+type forkAnswer struct {
+	pid int
+	err error
+}
+
+// forker is the goroutine on whose thread all commands are forked: a thread
+// that is inside a Landlock domain, as the commands then are, while the main
+// thread, whose number stands for the process, stays outside. Scoping is a bonus
+// in a pid namespace, so failure is an error only where there is none.
+//
+// It is one thread for the slot's life, since a new one cannot be had while a
+// command uses up the limit of processes. entered reports how it went.
+func (s *slot) forker(entered chan<- error) {
+	runtime.LockOSThread() // never unlocked
+	if unix.Gettid() == unix.Getpid() {
+		go s.forker(entered)
+		select {} // holds the main thread
 	}
-	done := make(chan result, 1)
-	var forkHere func()
-	forkHere = func() {
-		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		if unix.Gettid() == unix.Getpid() {
-			// The main thread must stay outside. Hold it here while another
-			// thread does the work.
-			inner := make(chan struct{})
-			go func() { defer close(inner); forkHere() }()
-			<-inner
-			runtime.UnlockOSThread()
-			return
+	var err error
+	if canScope(s.landlockABI) {
+		err = landlock.ScopeThread(landlock.Signals | landlock.AbstractSockets)
+		if err != nil && s.form == formNamespace {
+			s.landlockABI, err = 0, nil
 		}
-		if canScope(s.landlockABI) {
-			if err := landlock.ScopeThread(landlock.Signals | landlock.AbstractSockets); err != nil && s.form == formSubreaper {
-				done <- result{err: err}
-				return
-			}
-		}
+	}
+	entered <- err
+	for r := range s.forks {
 		attr := &syscall.ProcAttr{
-			Dir:   st.dir,
-			Env:   st.env,
-			Files: st.files(s.null),
-			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: st.tty},
+			Dir:   r.start.dir,
+			Env:   r.start.env,
+			Files: r.start.files(s.null),
+			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: r.start.tty},
 		}
 		s.mu.Lock()
-		pid, err := syscall.ForkExec(program, st.argv, attr)
+		pid, err := syscall.ForkExec(r.program, r.start.argv, attr)
 		if err == nil {
 			s.main = pid
 		}
 		s.mu.Unlock()
-		done <- result{pid, err}
+		r.answer <- forkAnswer{pid, err}
 	}
-	go forkHere()
-	r := <-done
-	return r.pid, r.err
+}
+
+// fork starts the program.
+func (s *slot) fork(program string, st *slotStart) (int, error) {
+	answer := make(chan forkAnswer, 1)
+	s.forks <- forkRequest{program, st, answer}
+	a := <-answer
+	return a.pid, a.err
 }
 
 // waitMain reaps children as they end until the main process has.

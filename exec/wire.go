@@ -29,6 +29,7 @@ const (
 type slotConfig struct {
 	form         form
 	maxProcesses uint64
+	unscoped     bool // do without Landlock
 }
 
 // slotReport is what a slot says about itself when it is ready.
