@@ -44,6 +44,9 @@ func (s *server) prepare(c provider.Command, stdin bool) (exec.Command, error) {
 // script makes the arguments that run a script without start-up files.
 // Package exec takes care of one that is too long for an argument.
 func (e environment) script(text string) []string {
+	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") {
+		text = " " + text // else the shell takes it for options
+	}
 	if e.hasBash() {
 		return []string{e.shell, "--norc", "--noprofile", "-c", text}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec"
 	"github.com/sandboxfs/sandboxfs/guest"
 	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/sandboxfs/sandboxfs/test/execsuite"
 	"github.com/sandboxfs/sandboxfs/test/filesuite"
 )
 
@@ -69,4 +70,9 @@ func TestFileSuite(t *testing.T) {
 	filesuite.Run(t, func(testing.TB) provider.Sandbox { return c }, filesuite.Facts{
 		Dir: dir, Undownloadable: "/etc/passwd", Privileged: os.Getuid() == 0,
 	})
+}
+
+func TestExecSuite(t *testing.T) {
+	c, dir := startGuest(t, nil)
+	execsuite.Run(t, func(testing.TB) provider.Sandbox { return c }, execsuite.Facts{Dir: dir, Workdir: dir})
 }
