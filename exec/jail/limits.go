@@ -8,6 +8,10 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 )
 
+// minDataBytes is the least that RLIMIT_DATA is set to: it holds for our own
+// pid 1 as well, and a Go program wants more address space than it uses.
+const minDataBytes = 256 << 20
+
 // limit makes the cgroup, or falls back to resource limits and says so.
 func (j *Jail) limit(s Spec, w *world) error {
 	if s.Name == "" {
@@ -60,11 +64,14 @@ func (w *world) setLimits(s Spec, g *cgroup.Group) {
 		tasks = fmt.Sprintf("%d tasks by %s", w.Pids, by("pids"))
 	}
 	if s.Limits.Memory > 0 {
-		memory = fmt.Sprintf("%d bytes of memory by %s", s.Limits.Memory, by("memory"))
-		if by("memory") == "rlimit" {
-			w.DataBytes = s.Limits.Memory
-			memory += " for each process"
+		bytes, how := s.Limits.Memory, by("memory")
+		w.DataBytes = 0
+		if how == "rlimit" {
+			bytes = max(bytes, minDataBytes)
+			how = "rlimit for each process"
+			w.DataBytes = bytes
 		}
+		memory = fmt.Sprintf("%d bytes of memory by %s", bytes, how)
 	}
 	w.Isolation["limits"] = tasks + ", " + memory
 }

@@ -39,8 +39,15 @@ func TestMain(m *testing.M) {
 
 // parts are what this binary does when a test starts it for a part that needs
 // a process of its own.
-var parts = map[string]func(args []string) error{
-	"as-user": asUser,
+var parts map[string]func(args []string) error
+
+func init() { // not an initialiser: the parts start jails, which start parts
+	parts = map[string]func(args []string) error{
+		"as-user": asUser,
+		"keeper":  keeperPart,
+		"start":   startPart,
+		"without": runWithout,
+	}
 }
 
 // guestMain is a guest that runs whatever command comes down its socket.
@@ -115,6 +122,14 @@ func slotMain(argv []string) {
 			os.Exit(99)
 		}
 	}
+	// As a real slot does: room for the guest under the task limit, and the
+	// command goes first when memory runs out.
+	var l unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NPROC, &l) == nil && l.Cur < 1<<20 {
+		l.Cur, l.Max = l.Cur-16, l.Max-16
+		unix.Setrlimit(unix.RLIMIT_NPROC, &l)
+	}
+	os.WriteFile("/proc/self/oom_score_adj", []byte("200"), 0)
 	path, err := osexec.LookPath(argv[0])
 	if err == nil {
 		err = unix.Exec(path, argv, os.Environ())

@@ -86,7 +86,8 @@ type Spec struct {
 	// Limits bound tasks, memory and processor share.
 	Limits cgroup.Limits
 	// TmpBytes bounds /tmp, /var/tmp, /run and /dev/shm together; 0 means
-	// DefaultTmpBytes.
+	// DefaultTmpBytes. It is never more than half of Limits.Memory: files
+	// there are memory that ending processes does not give back.
 	TmpBytes int64
 	// Log receives the guest's standard error; nil means /dev/null. The guest
 	// can find out nothing about the file but can fill it.
@@ -169,6 +170,9 @@ func (s Spec) resolved() (Spec, error) {
 	var err error
 	if s.Limits, err = s.Limits.Resolved(); err != nil {
 		return bad("%w", err)
+	}
+	if s.Limits.Memory > 0 {
+		s.TmpBytes = min(s.TmpBytes, s.Limits.Memory/2)
 	}
 	return s, nil
 }
