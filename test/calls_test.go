@@ -17,8 +17,8 @@ var byPath = map[string][]string{
 		"Chdir", "Chmod", "Chown", "Chtimes", "Create", "CreateTemp", "DirFS", "Lchown", "Link", "Lstat", "Mkdir", "MkdirAll", "MkdirTemp", "Open",
 		"OpenFile", "ReadDir", "ReadFile", "Readlink", "Remove", "RemoveAll", "Rename", "Stat", "Symlink", "Truncate", "WriteFile",
 	},
-	"io/ioutil":     {"ReadAll", "ReadDir", "ReadFile", "TempDir", "TempFile", "WriteFile"},
-	"path/filepath": {"EvalSymlinks", "Glob", "Walk", "WalkDir"},
+	"io/ioutil":             {"ReadAll", "ReadDir", "ReadFile", "TempDir", "TempFile", "WriteFile"},
+	"path/filepath":         {"EvalSymlinks", "Glob", "Walk", "WalkDir"},
 	"golang.org/x/sys/unix": byPathUnix,
 	"syscall":               byPathUnix,
 }
