@@ -145,6 +145,39 @@ func concurrentAcquire(s *suite) {
 	}
 }
 
+func concurrentThreads(s *suite) {
+	p := s.provider()
+	sandboxes := make([]provider.Sandbox, callers)
+	errs := make([]error, callers)
+	var wg sync.WaitGroup
+	for i := range callers {
+		k := s.key(p, "", string(rune('a'+i)))
+		wg.Go(func() {
+			id, err := p.Acquire(s.ctx, k)
+			if err == nil {
+				sandboxes[i], err = p.Get(id)
+			}
+			errs[i] = err
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	for i, sb := range sandboxes {
+		if errs[i] != nil {
+			s.Fatalf("one of %d threads acquired at once: %v", callers, errs[i])
+		}
+		if seen[sb.ID()] {
+			s.Fatalf("two threads acquired at once have one id %q", sb.ID())
+		}
+		seen[sb.ID()] = true
+		s.wantNoNote(sb)
+		s.write(sb, sb.ID())
+	}
+	for _, sb := range sandboxes {
+		s.wantNote(sb, sb.ID())
+	}
+}
+
 func anotherProgram(s *suite) {
 	a, b := s.provider(), s.provider()
 	k := s.key(a, "", "t")

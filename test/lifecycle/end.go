@@ -85,6 +85,35 @@ func stopIsIdempotent(s *suite) {
 	s.wantNote(bystander, "unharmed")
 }
 
+// rounds is how often stop and acquire meet: a race that is lost one time in
+// ten is seen most times.
+const rounds = 10
+
+func stopDuringAcquire(s *suite) {
+	programs := []provider.Provider{s.provider(), s.provider()}
+	stopper, ok := programs[1].(provider.Stopper)
+	if !ok {
+		s.lacks("the provider is no provider.Stopper")
+	}
+	k := s.key(programs[0], "", "t")
+	s.write(s.live(programs[0], k), "kept")
+	for range rounds {
+		acquired := make(chan error, 1)
+		go func() {
+			_, err := programs[0].Acquire(s.ctx, k)
+			acquired <- err
+		}()
+		stopErr := stopper.Stop(s.ctx, k)
+		if err := <-acquired; err != nil {
+			s.wantKind(err, "acquire while another program stops it", provider.Unavailable, provider.Conflict)
+		}
+		if stopErr != nil {
+			s.wantKind(stopErr, "stop while another program acquires it", provider.Unavailable, provider.Conflict)
+		}
+	}
+	s.wantNote(s.live(programs[0], k), "kept")
+}
+
 // count returns how many of the listed sandboxes are a key's.
 func count(infos []provider.Info, k mapping.Key) int {
 	k = k.Normalize()

@@ -26,7 +26,7 @@ type host struct {
 type flaws struct {
 	newIDEachTime, sharedUsers, sharedThreads, loseFilesAtStop, acceptInvalid, tracesOfInvalid, inventSandboxes,
 	releaseOnce, stopOnce, shutdownOnce, ignoreCancel, noLock, foreignErrors, hideFromList, listDead, wrongInfo,
-	resetKeepsHandles, stopAll, genericHasData, crashStaysDead, getFindsOthers, stopIsNoStop, shutdownStops bool
+	resetKeepsHandles, stopAll, genericHasData, crashStaysDead, getFindsOthers, stopIsNoStop, shutdownStops, stopKeepsLock, mixedUp, showsHost bool
 }
 
 // box is a live sandbox.
@@ -42,7 +42,8 @@ func newHost(f flaws) *host {
 
 func (h *host) options() Options {
 	return Options{
-		New: h.program,
+		Hidden: []string{"/srv/data"},
+		New:    h.program,
 		AcquireElsewhere: func(ctx context.Context, k mapping.Key) (string, error) {
 			return h.newProgram().Acquire(ctx, k)
 		},
@@ -141,6 +142,9 @@ func (p *program) create(_ context.Context, k mapping.Key) (provider.Sandbox, er
 	defer p.mu.Unlock()
 	p.made++
 	b := &box{id: p.id(k), data: k.String(), key: k}
+	if p.flaws.mixedUp && len(p.live) > 0 { // a shared variable in the way
+		b.data = "last"
+	}
 	if p.flaws.sharedThreads || p.flaws.sharedUsers {
 		b.data = b.id
 	}
@@ -160,6 +164,8 @@ func (p *program) Acquire(ctx context.Context, k mapping.Key) (string, error) {
 		switch {
 		case p.flaws.acceptInvalid:
 			return "fake", nil
+		case p.flaws.showsHost:
+			return "", &provider.Error{Kind: provider.Invalid, Op: "acquire", Reason: "cannot make /srv/data/" + k.Thread}
 		case p.flaws.foreignErrors:
 			return "", err
 		case p.flaws.tracesOfInvalid:
@@ -219,12 +225,17 @@ func (p *program) Release(_ context.Context, id string) error {
 	return nil
 }
 
-func (p *program) Stop(_ context.Context, k mapping.Key) error {
+func (p *program) Stop(ctx context.Context, k mapping.Key) error {
 	if err := k.Validate(); err != nil {
 		return &provider.Error{Kind: provider.Invalid, Op: "stop", Reason: err.Error()}
 	}
 	k = k.Normalize()
 	id := p.id(k)
+	if p.flaws.stopKeepsLock {
+		if _, err := p.lock(ctx, k); err != nil {
+			return provider.FromErrno("stop", "", err)
+		}
+	}
 	p.programMu.Lock()
 	defer p.programMu.Unlock()
 	if p.stopped[id] && p.flaws.stopOnce {

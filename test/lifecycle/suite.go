@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,6 +34,8 @@ type Options struct {
 	// Crash ends the sandbox of a key as a crash does, without its
 	// provider's knowledge. Nil skips the case.
 	Crash func(ctx context.Context, key mapping.Key) error
+	// Hidden are texts that no error may show, such as the data directory.
+	Hidden []string
 	// Deadline bounds each case; 0 means DefaultDeadline.
 	Deadline time.Duration
 }
@@ -65,12 +69,14 @@ func Cases() []Case {
 		{"InvalidKey", invalidKey},
 		{"UnknownID", unknownID},
 		{"ConcurrentAcquire", concurrentAcquire},
+		{"ConcurrentThreads", concurrentThreads},
 		{"AnotherProgram", anotherProgram},
 		{"AnotherProcess", anotherProcess},
 		{"GetAfterRelease", getAfterRelease},
 		{"ReleaseIsIdempotent", releaseIsIdempotent},
 		{"StopThenAcquire", stopThenAcquire},
 		{"StopIsIdempotent", stopIsIdempotent},
+		{"StopDuringAcquire", stopDuringAcquire},
 		{"List", list},
 		{"Reset", reset},
 		{"Shutdown", shutdown},
@@ -211,10 +217,13 @@ func (s *suite) wantKind(err error, what string, kinds ...provider.Kind) {
 		s.Errorf("%s: %v (%T) is no *provider.Error", what, err, err)
 		return
 	}
-	for _, k := range kinds {
-		if e.Kind == k {
-			return
+	for _, hidden := range s.options.Hidden {
+		if strings.Contains(err.Error(), hidden) {
+			s.Errorf("%s: the error shows %q: %v", what, hidden, err)
 		}
+	}
+	if slices.Contains(kinds, e.Kind) {
+		return
 	}
 	s.Errorf("%s: the kind is %q (%v), want %v", what, e.Kind, err, kinds)
 }
