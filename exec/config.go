@@ -20,7 +20,8 @@ type Config struct {
 	// means 2 seconds.
 	SurplusTimeout time.Duration
 	// KillTimeout is how long a slot may take over ending a tree before the
-	// slot itself is killed; 0 means 2 seconds.
+	// slot itself is killed; 0 means 2 seconds, and 10 without namespaces,
+	// where ending a fork bomb takes a while.
 	KillTimeout time.Duration
 	// MaxProcesses becomes RLIMIT_NPROC of slots and commands; it never
 	// raises the limit. 0 means somewhat less than this process's own, where
@@ -64,9 +65,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.SurplusTimeout <= 0 {
 		c.SurplusTimeout = 2 * time.Second
-	}
-	if c.KillTimeout <= 0 {
-		c.KillTimeout = 2 * time.Second
 	}
 	return c
 }

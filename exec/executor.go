@@ -23,6 +23,9 @@ type Executor struct {
 	trimmer *time.Timer
 	running int
 	closed  bool
+	making  sync.WaitGroup // slots that acquire is making; Close waits for them
+	closing sync.Once
+	stuck   error // of Close
 	live    map[*slotHandle]struct{}
 }
 
@@ -50,6 +53,12 @@ func New(cfg Config) (*Executor, error) {
 	if err != nil {
 		e.reaper.stop()
 		return nil, err
+	}
+	if e.cfg.KillTimeout <= 0 {
+		e.cfg.KillTimeout = 2 * time.Second
+		if e.form == formSubreaper {
+			e.cfg.KillTimeout = 10 * time.Second
+		}
 	}
 	e.landlockABI = first.landlockABI
 	e.reaper.adopt = e.form == formSubreaper
@@ -157,7 +166,9 @@ func (e *Executor) acquire(ctx context.Context) (s *slotHandle, fresh bool, err 
 		e.mu.Unlock()
 		return s, false, nil
 	}
+	e.making.Add(1)
 	e.mu.Unlock()
+	defer e.making.Done()
 	ctx, cancel := context.WithTimeout(ctx, slotStartTimeout)
 	defer cancel()
 	s, err = e.newSlot(ctx)
@@ -231,14 +242,22 @@ func (e *Executor) count(n int) {
 
 // Close ends every running command, and every slot, and returns when they are
 // gone; the error says how many were not within a few seconds (blocked in an
-// uninterruptible call).
+// uninterruptible call). Later calls return the same.
 func (e *Executor) Close() error {
+	e.closing.Do(func() { e.stuck = e.close() })
+	return e.stuck
+}
+
+func (e *Executor) close() error {
 	e.mu.Lock()
 	e.closed = true
 	if e.trimmer != nil {
 		e.trimmer.Stop()
 	}
 	e.idle = nil
+	e.mu.Unlock()
+	e.making.Wait()
+	e.mu.Lock()
 	all := make([]*slotHandle, 0, len(e.live))
 	for s := range e.live {
 		all = append(all, s)
@@ -249,17 +268,20 @@ func (e *Executor) Close() error {
 	}
 	deadline := time.NewTimer(2 * e.cfg.KillTimeout)
 	defer deadline.Stop()
+	late := false
 	stuck := 0
 	for _, s := range all {
-		select {
-		case <-s.gone:
-			continue
-		default:
+		if !late {
+			select {
+			case <-s.done:
+				continue
+			case <-deadline.C:
+				late = true
+			}
 		}
 		select {
-		case <-s.gone:
-		case <-deadline.C:
-			deadline.Reset(0)
+		case <-s.done:
+		default:
 			stuck++
 		}
 	}

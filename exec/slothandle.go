@@ -30,6 +30,7 @@ type slotHandle struct {
 	ready   chan *decoder // the answer to msgConfigure
 	lost    chan struct{} // closed when the socket has ended
 	gone    chan struct{} // closed when the process is reaped
+	done    chan struct{} // closed when, besides, its command has been told
 	process atomic.Pointer[Process]
 }
 
@@ -48,7 +49,7 @@ func (e *Executor) newSlot(ctx context.Context) (*slotHandle, error) {
 	}
 	s := &slotHandle{
 		e: e, conn: conn.(*net.UnixConn),
-		ready: make(chan *decoder, 1), lost: make(chan struct{}), gone: make(chan struct{}),
+		ready: make(chan *decoder, 1), lost: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}),
 	}
 	if err := s.fork(fds[1]); err != nil {
 		conn.Close()
@@ -177,6 +178,7 @@ func (s *slotHandle) read() {
 		p.slotDied()
 	}
 	s.e.forget(s)
+	close(s.done)
 }
 
 // kill kills the slot process, once at most after it is reaped: never.
