@@ -160,6 +160,19 @@ func (e *env) write(path string, mode provider.WriteMode) error {
 	})
 }
 
+// within waits for what may take some time.
+func (e *env) within(limit time.Duration, what string, ok func() bool) {
+	e.Helper()
+	deadline := time.Now().Add(limit)
+	for !ok() {
+		if time.Now().After(deadline) {
+			e.Errorf("%s: not within %v", what, limit)
+			return
+		}
+		time.Sleep(20 * time.Millisecond) // between two looks
+	}
+}
+
 // download reads one to its end.
 func (e *env) download(path string) (string, error) {
 	r, err := e.s.DownloadFile(e.ctx, path)

@@ -41,6 +41,7 @@ func run(t *testing.T) {
 			"rc":    cmdStatus,
 			"until": cmdUntil,
 			"json":  cmdJSON,
+			"tty":   cmdTTY,
 		},
 	})
 }
@@ -78,6 +79,7 @@ func setup(env *testscript.Env, programs testenv.Programs) error {
 		return err
 	}
 	env.Setenv("PATH", programs.Dir+":"+env.Getenv("PATH"))
+	env.Setenv("SANDBOXFS_BIN_DIR", programs.Dir)
 	env.Setenv("SANDBOXFS_HOME", home)
 	env.Setenv("SANDBOXFS_RUNTIME_DIR", runtimeDir)
 	env.Setenv("DATA", filepath.Join(home, "users", "default", "threads"))
