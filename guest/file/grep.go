@@ -100,7 +100,7 @@ func (f *Files) grepFile(ctx context.Context, op, p string, s *searcher, most in
 		return nil, err
 	}
 	defer file.Close()
-	found, err := s.search(ctx, file, most+1)
+	found, err := s.search(ctx, file, most+1, make([]byte, searchBlock))
 	if err != nil {
 		return nil, fail(op, p, err)
 	}
@@ -150,9 +150,10 @@ func (g *grep) add(ctx context.Context, rel string) error {
 }
 
 func (g *grep) work(ctx context.Context) {
+	buf := make([]byte, searchBlock)
 	for j := range g.jobs {
 		if ctx.Err() == nil {
-			j.found, j.err = g.searchFile(ctx, j.rel)
+			j.found, j.err = g.searchFile(ctx, j.rel, buf)
 		} else {
 			j.err = ctx.Err()
 		}
@@ -161,26 +162,22 @@ func (g *grep) work(ctx context.Context) {
 }
 
 // searchFile opens below the root, without following a link: what the walk
-// saw as a file may be something else by now.
-func (g *grep) searchFile(ctx context.Context, rel string) (found, error) {
-	place, err := openBelow(g.root, rel, unix.O_PATH|unix.O_NOFOLLOW)
+// saw as a file may be something else by now, and O_NONBLOCK keeps a FIFO
+// from stopping us.
+func (g *grep) searchFile(ctx context.Context, rel string, buf []byte) (found, error) {
+	fd, err := openBelow(g.root, rel, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY)
 	if err != nil {
 		return found{}, err
 	}
-	defer unix.Close(place)
+	defer unix.Close(fd)
 	var st unix.Stat_t
-	if err := unix.Fstat(place, &st); err != nil {
+	if err := unix.Fstat(fd, &st); err != nil {
 		return found{}, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return found{}, errSkip
 	}
-	file, err := openContent(place, rel, &st)
-	if err != nil {
-		return found{}, err
-	}
-	defer file.Close()
-	return g.searcher.search(ctx, file, g.most+1)
+	return g.searcher.search(ctx, &fileReader{fd: fd, size: st.Size}, g.most+1, buf)
 }
 
 // errSkip reports something that is not a file to search.
