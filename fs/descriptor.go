@@ -67,9 +67,7 @@ func (t *Tree) install(n *node, fd int) int {
 }
 
 func (t *Tree) pinLocked(n *node) {
-	if n.pins == 0 && !n.permanent && n.fd >= 0 {
-		t.listOf(n).remove(n)
-	}
+	t.listOf(n).remove(n)
 	n.pins++
 	n.used = t.tick
 }

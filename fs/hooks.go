@@ -48,12 +48,15 @@ var _ interface {
 	ReadDirPlus(<-chan struct{}, *fuse.ReadIn, *fuse.DirEntryList) fuse.Status
 	ReleaseDir(*fuse.ReleaseIn)
 	FsyncDir(<-chan struct{}, *fuse.FsyncIn) fuse.Status
+
+	SetXAttr(<-chan struct{}, *fuse.SetXAttrIn, string, []byte) fuse.Status
+	RemoveXAttr(<-chan struct{}, *fuse.InHeader, string) fuse.Status
 } = (*raw)(nil)
 
 // Left out on purpose:
 //
-//	GetXAttr, SetXAttr, ListXAttr, RemoveXAttr
-//	                  extended attributes are off in the server (see doc.go)
+//	GetXAttr, ListXAttr
+//	                  extended attributes are not supported (see xattr.go)
 //	GetLk, SetLk, SetLkw
 //	                  the kernel keeps locks itself when the server does not
 //	                  ask for them; forwarding them can deadlock the server

@@ -8,6 +8,7 @@ type list struct {
 }
 
 func (l *list) pushFront(n *node) {
+	n.listed = true
 	n.prev, n.next = nil, l.head
 	if l.head != nil {
 		l.head.prev = n
@@ -18,7 +19,12 @@ func (l *list) pushFront(n *node) {
 	l.len++
 }
 
+// remove takes a node out; one that is not in does not matter.
 func (l *list) remove(n *node) {
+	if !n.listed {
+		return
+	}
+	n.listed = false
 	if n.prev != nil {
 		n.prev.next = n.next
 	} else {

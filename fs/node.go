@@ -49,7 +49,8 @@ type node struct {
 	handle   *unix.FileHandle // to reopen without a name, where permitted
 	layout   *layout          // what the table puts below this directory
 	detached bool             // no longer found by key
-	prev     *node            // in the list of unused descriptors
+	listed   bool             // in the list of unused descriptors
+	prev     *node
 	next     *node
 	used     uint64 // tick of the last use
 

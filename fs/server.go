@@ -101,7 +101,6 @@ func (t *Tree) mountOptions() *fuse.MountOptions {
 	o := &fuse.MountOptions{
 		MaxBackground: 64,
 		MaxWrite:      maxRequest,
-		DisableXAttrs: true,
 		DisableSplice: true,
 		MaxStackDepth: t.stackDepth,
 		Logger:        log.New(logWriter{t}, "", 0),
