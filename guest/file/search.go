@@ -170,7 +170,7 @@ func (r *fileReader) Read(p []byte) (int, error) {
 // a line does not have, at one before. So what lies before the first place
 // found cannot match, and only the line there is tried.
 func (s *searcher) lines(b []byte, line, most int, out *found) int {
-	c := candidates{s: s, b: b, byLine: s.block == nil || s.endsLine && bytes.Contains(b, []byte("\r\n"))}
+	c := candidates{s: s, b: b, byLine: s.block == nil || s.endsLine && (bytes.Contains(b, []byte("\r\n")) || bytes.HasSuffix(b, []byte("\r")))}
 	counted := 0
 	for off := 0; off < len(b); {
 		at := c.next(off)
