@@ -13,6 +13,9 @@
 // down. Where neither can be had the answer is [ErrUnavailable], and the
 // caller falls back to resource limits and says so.
 //
+// The directories called sandboxfs stay when the last group in them is gone:
+// removing them would race with whoever makes the next one.
+//
 // The package must never touch a group outside a directory called sandboxfs,
 // must never move the calling process for good, and must never take "no
 // group" for "no limit needed".

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -162,14 +163,14 @@ func (g *Group) String() string {
 // Has reports whether a controller's limit is in force.
 func (g *Group) Has(controller string) bool {
 	for _, d := range g.dirs {
-		for _, c := range d.controllers {
-			if c == controller {
-				return true
-			}
+		if d.has(controller) {
+			return true
 		}
 	}
 	return false
 }
+
+func (d dir) has(controller string) bool { return slices.Contains(d.controllers, controller) }
 
 // Kill sends SIGKILL to every process in the group. It does not wait for
 // their end.

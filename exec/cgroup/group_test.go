@@ -198,9 +198,11 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestVersion2 uses the version 2 tree as it is, whatever controllers it has:
-// birth in the group, the kill file and the removal need none.
-func TestVersion2(t *testing.T) {
+// version2 returns the version 2 tree, or skips. The tree's own controllers
+// are used, whatever they are: birth in the group, the kill file and the
+// removal need none.
+func version2(t *testing.T) (m mount, self string, want []string) {
+	t.Helper()
 	mounts, self, err := system()
 	if err != nil {
 		t.Fatal(err)
@@ -209,13 +211,26 @@ func TestVersion2(t *testing.T) {
 	if !ok {
 		t.Skip("no version 2 tree is mounted here")
 	}
-	root, err := openParent(m.point)
+	text, err := read(mustRoot(t, m.point), "cgroup.controllers")
 	if err != nil {
-		t.Skipf("the version 2 tree cannot be written to: %v", err)
+		t.Fatal(err)
 	}
-	name := fmt.Sprintf("test-v2-%d", os.Getpid())
-	g := &Group{name: name}
-	if err := g.make(dir{root: root, version: 2}, nil); err != nil {
+	return m, self, strings.Fields(text)
+}
+
+// testVersion2 makes a group below a place, has a process born in it, and ends
+// it.
+func testVersion2(t *testing.T, place string) {
+	m, self, want := version2(t)
+	d, err := openV2(m, place, self, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.controllers) < len(want) {
+		t.Errorf("controllers: want %q handed down, got %q", want, d.controllers)
+	}
+	g := &Group{name: fmt.Sprintf("test-v2-%d", os.Getpid())}
+	if err := g.make(d, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -223,11 +238,8 @@ func TestVersion2(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := mayMove(mustRoot(t, m.point), ".", self); err != nil {
-		t.Errorf("may not move: %v", err)
-	}
 	cmd, line := shell(t, g, `grep ^0:: /proc/self/cgroup; sleep 1000 & sleep 1000`)
-	if !strings.HasSuffix(line, "/"+parent+"/"+name) {
+	if !strings.HasSuffix(line, "/"+parent+"/"+g.name) {
 		t.Errorf("the child is in %q", line)
 	}
 	if err := g.Kill(); err != nil {
@@ -240,6 +252,73 @@ func TestVersion2(t *testing.T) {
 	case <-deadline(t).Done():
 		t.Fatal("a member survives")
 	}
+}
+
+func TestVersion2(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("the top of the version 2 tree belongs to root")
+	}
+	m, _, want := version2(t)
+	top := mustRoot(t, m.point)
+	before, err := read(top, "cgroup.subtree_control")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		top.Remove(parent) // where no other group is in it
+		for _, c := range want {
+			if !strings.Contains(before, c) {
+				write(top, "cgroup.subtree_control", "-"+c)
+			}
+		}
+	})
+	testVersion2(t, ".")
+}
+
+// delegated names, in the environment of a second process, the group that was
+// handed to the ordinary user which that process runs as.
+const delegated = "CGROUP_TEST_DELEGATED"
+
+func TestVersion2Delegated(t *testing.T) {
+	if place := os.Getenv(delegated); place != "" {
+		testVersion2(t, place)
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("handing a group to a user needs root")
+	}
+	const uid = 61234
+	m, _, want := version2(t)
+	top := mustRoot(t, m.point)
+	place := fmt.Sprintf("delegated-%d", os.Getpid())
+	inner := place + "/inner"
+	for _, d := range []string{place, inner} {
+		if err := top.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { top.Remove(d) })
+	}
+	delegate(top, want)
+	for _, f := range []string{"", "/cgroup.procs", "/cgroup.subtree_control"} {
+		if err := top.Chown(place+f, uid, uid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := top.Open(inner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cmd := osexec.Command("/proc/self/exe", "-test.run=^TestVersion2Delegated$", "-test.v")
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), delegated+"="+place)
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		UseCgroupFD: true, CgroupFD: int(f.Fd()), Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS") {
+		t.Errorf("as an ordinary user: %v\n%s", err, out)
+	}
+	top.Remove(place + "/" + parent)
 }
 
 func mustRoot(t *testing.T, path string) *os.Root {
@@ -266,12 +345,12 @@ func TestDelegate(t *testing.T) {
 			}
 		}
 	}
-	d, err := openV2(mount{point: top, root: "/", version: 2}, "user.slice", "/user.slice/a.scope")
+	d, err := openV2(mount{point: top, root: "/", version: 2}, "user.slice", "/user.slice/a.scope", controllers[:])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.root.Close()
-	if !slices.Contains(d.controllers, "pids") || slices.Contains(d.controllers, "hugetlb") {
+	if !d.has("pids") || d.has("cpu") {
 		t.Errorf("controllers: %q", d.controllers)
 	}
 }

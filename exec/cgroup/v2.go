@@ -18,7 +18,11 @@ func (g *Group) addV2(mounts []mount, self string, l Limits) error {
 	}
 	why := errors.New("no place in the tree may be written to")
 	for _, p := range v2Places(m, self, os.Geteuid()) {
-		d, err := openV2(m, p, self)
+		d, err := openV2(m, p, self, controllers[:])
+		if err == nil && !d.has("pids") && !d.has("memory") {
+			d.root.Close()
+			err = errors.New("neither the pids nor the memory controller is handed down")
+		}
 		if err != nil {
 			why = err
 			continue
@@ -37,9 +41,10 @@ func (g *Group) addV2(mounts []mount, self string, l Limits) error {
 	return why
 }
 
-// openV2 opens the directory called sandboxfs below one place and has the
-// controllers handed down to what is made in it.
-func openV2(m mount, place, self string) (dir, error) {
+// openV2 opens the directory called sandboxfs below one place, making it where
+// it is missing, and has the wanted controllers handed down to what is made in
+// it. Some or all of them may be refused.
+func openV2(m mount, place, self string, want []string) (dir, error) {
 	mnt, err := os.OpenRoot(m.point)
 	if err != nil {
 		return dir{}, bare(err)
@@ -55,26 +60,14 @@ func openV2(m mount, place, self string) (dir, error) {
 	if err := mayMove(mnt, place, strings.TrimPrefix(self, strings.TrimSuffix(m.root, "/"))); err != nil {
 		return dir{}, err
 	}
-	made := false
-	switch err := top.Mkdir(parent, 0o755); {
-	case err == nil:
-		made = true
-	case !errors.Is(err, fs.ErrExist):
+	if err := top.Mkdir(parent, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return dir{}, bare(err)
 	}
 	root, err := top.OpenRoot(parent)
 	if err != nil {
 		return dir{}, bare(err)
 	}
-	got := delegate(top, controllers[:])
-	got = delegate(root, got)
-	if !slices.Contains(got, "pids") && !slices.Contains(got, "memory") {
-		root.Close()
-		if made {
-			top.Remove(parent)
-		}
-		return dir{}, errors.New("neither the pids nor the memory controller is handed down")
-	}
+	got := delegate(root, delegate(top, want))
 	return dir{root: root, version: 2, controllers: got}, nil
 }
 

@@ -33,7 +33,7 @@ func keeperPart(args []string) error {
 		return err
 	}
 	s := Spec{Tier: Isolated, Net: NetNone, HostUID: testUID, HostGID: testUID, Name: args[1],
-		TreeDirs: []string{"/mnt"}, Listener: f}
+		TreeDirs: []string{"/mnt"}, Listener: f, Extra: []byte(args[2])}
 	if os.Geteuid() != 0 {
 		s.HostUID, s.HostGID = uint32(os.Geteuid()), uint32(os.Getegid())
 	}
@@ -57,57 +57,79 @@ func keeperPart(args []string) error {
 }
 
 // TestKeeperKilled kills the keeper and wants the sandbox to end by itself,
-// and its cgroup to be found and removed by name.
+// and its cgroup to be found and removed by name. A guest that does not listen
+// for the keeper's end is ended by the kernel.
 func TestKeeperKilled(t *testing.T) {
 	forBoth(t, func(t *testing.T) {
-		dir, name := t.TempDir(), fmt.Sprintf("killed-%d", os.Getpid())
-		before := mounts(t)
-		cmd := osexec.Command("/proc/self/exe")
-		cmd.Args = []string{"jail-test", "keeper", dir, name}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
+		t.Run("listening", func(t *testing.T) { keeperKilled(t, "listening") })
+		t.Run("deaf", func(t *testing.T) { keeperKilled(t, "deaf") })
+	})
+}
+
+// TestGuestSeesTheEnd closes the keeper's end of the socket alone.
+func TestGuestSeesTheEnd(t *testing.T) {
+	forBoth(t, func(t *testing.T) {
+		b := startBox(t, nil)
+		b.control.Close()
+		select {
+		case <-b.Done():
+		case <-time.After(5 * time.Second):
+			t.Fatal("the guest did not notice")
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		line, _ := bufio.NewReader(out).ReadString('\n')
-		pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "pid ")))
-		if err != nil {
-			t.Fatalf("the keeper said %q", line)
-		}
-		fd, err := unix.PidfdOpen(pid, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer unix.Close(fd)
-		cmd.Process.Kill()
-		cmd.Wait()
-		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(p, 5000)
-		if n != 1 {
-			unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
-			t.Fatalf("pid 1 outlives its keeper: %v", err)
-		}
-		if after := mounts(t); after != before {
-			t.Errorf("mounts before:\n%s\nafter:\n%s", before, after)
-		}
-		left, err := cgroup.Leftovers()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if os.Geteuid() == 0 && !slices.Contains(left, name) {
-			t.Logf("no cgroup was left: %v", left)
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		if err := cgroup.Remove(ctx, name); err != nil {
-			t.Error(err)
-		}
-		if left, _ := cgroup.Leftovers(); slices.Contains(left, name) {
-			t.Errorf("still there: %v", left)
+		if err := b.Wait(); err != nil {
+			t.Errorf("the guest's own exit: got %v", err)
 		}
 	})
+}
+
+func keeperKilled(t *testing.T, extra string) {
+	dir, name := t.TempDir(), fmt.Sprintf("killed-%d", os.Getpid())
+	before := mounts(t)
+	cmd := osexec.Command("/proc/self/exe")
+	cmd.Args = []string{"jail-test", "keeper", dir, name, extra}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(out).ReadString('\n')
+	pid, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "pid ")))
+	if err != nil {
+		t.Fatalf("the keeper said %q", line)
+	}
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	cmd.Process.Kill()
+	cmd.Wait()
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(p, 5000)
+	if n != 1 {
+		unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+		t.Fatalf("pid 1 outlives its keeper: %v", err)
+	}
+	if after := mounts(t); after != before {
+		t.Errorf("mounts before:\n%s\nafter:\n%s", before, after)
+	}
+	left, err := cgroup.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Geteuid() == 0 && !slices.Contains(left, name) {
+		t.Logf("no cgroup was left: %v", left)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := cgroup.Remove(ctx, name); err != nil {
+		t.Error(err)
+	}
+	if left, _ := cgroup.Leftovers(); slices.Contains(left, name) {
+		t.Errorf("still there: %v", left)
+	}
 }
 
 // mounts returns the trees that this process sees where a sandbox has its own.

@@ -63,7 +63,9 @@ func guestMain() {
 	}
 	go func() {
 		<-in.Done()
-		os.Exit(0)
+		if string(in.Extra) != "deaf" {
+			os.Exit(0)
+		}
 	}()
 	for {
 		c, err := in.Listener.Accept()
