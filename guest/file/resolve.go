@@ -53,6 +53,9 @@ func openBelow(dir int, p string, flags int) (int, error) {
 }
 
 func openResolve(dir int, p string, flags int, mode uint32, resolve uint64) (int, error) {
+	if !haveOpenat2() {
+		return walkOpen(dir, p, flags, mode, resolve)
+	}
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Mode: uint64(mode), Resolve: resolve}
 	for {
 		fd, err := unix.Openat2(dir, p, &how)
