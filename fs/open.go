@@ -1,6 +1,8 @@
 package fs
 
 import (
+	"time"
+
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +23,12 @@ func (r *raw) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.S
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	if e := r.openNode(n, fd, -1, in.Flags, out); e != 0 {
+	if r.stale(n) {
+		e = unix.ESTALE
+	} else {
+		e = r.openNode(n, fd, -1, in.Flags, out)
+	}
+	if e != 0 {
 		r.release(n)
 		return fuse.Status(e)
 	}
@@ -94,8 +101,15 @@ func (t *Tree) sameContents(n *node, fd int) bool {
 	now := versionOf(&st)
 	same := n.fresh == now
 	n.fresh = now
+	if time.Since(time.Unix(st.Ctime.Sec, int64(st.Ctime.Nsec))) < clockGrain {
+		n.fresh = version{} // a further change might not show in the times
+	}
 	return same
 }
+
+// clockGrain is more than the steps in which host filesystems keep times.
+const clockGrain = 100 * time.Millisecond
+
 
 // Release ends an open file.
 func (r *raw) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {

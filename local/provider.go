@@ -154,7 +154,11 @@ func (p *Provider) Reset(context.Context) error {
 // Shutdown forgets this process's handles; sandboxes live on and end when
 // they are idle. The provider can be used no more.
 func (p *Provider) Shutdown(ctx context.Context) error {
-	return errors.Join(p.Reset(ctx), p.run.Close())
+	err := p.Reset(ctx)
+	if cerr := p.run.Close(); !errors.Is(cerr, os.ErrClosed) {
+		err = errors.Join(err, cerr)
+	}
+	return err
 }
 
 func (p *Provider) dir(key mapping.Key) *rundir.Dir { return p.run.Sandbox(p.home, genericID, key) }

@@ -18,20 +18,23 @@ func main() {
 
 // run is main without the exit: it returns the exit status.
 func run(ctx context.Context, args []string) int {
+	wrongUsage := func(_ *cli.Context, err error, _ bool) error { return usageError{err.Error()} }
+	verbs := []*cli.Command{
+		execCommand(), shellCommand(), psCommand(), stopCommand(), gcCommand(), versionCommand(),
+	}
+	for _, v := range verbs {
+		v.OnUsageError = wrongUsage // it is not inherited
+	}
 	app := &cli.App{
 		Name:                      "sandboxfs",
 		Usage:                     "small worlds for agent threads, at literal paths below /mnt",
 		HideVersion:               true,
 		DisableSliceFlagSeparator: true, // a value with a comma stays one value
 		Suggest:                   true,
-		Commands: []*cli.Command{
-			execCommand(), shellCommand(), psCommand(), stopCommand(), gcCommand(), versionCommand(),
-		},
+		Commands:                  verbs,
 		// The exit status is decided in one place, below.
 		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
-			return usageError{err.Error()}
-		},
+		OnUsageError:   wrongUsage,
 		CommandNotFound: func(c *cli.Context, name string) {
 			fmt.Fprintf(os.Stderr, "sandboxfs: there is no verb %q; see: sandboxfs help\n", name)
 		},
