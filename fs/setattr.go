@@ -22,6 +22,9 @@ func (r *raw) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) 
 		return fuse.Status(e)
 	}
 	defer r.release(n)
+	if r.staleByPath(n, in) {
+		return fuse.Status(unix.ESTALE)
+	}
 	// Owner before mode, because a change of owner takes mode bits away.
 	for _, set := range []func(*node, int, *fuse.SetAttrIn) unix.Errno{r.setOwner, r.setMode, r.setSize, r.setTimes} {
 		if e := set(n, fd, in); e != 0 {

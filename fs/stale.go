@@ -1,6 +1,9 @@
 package fs
 
-import "golang.org/x/sys/unix"
+import (
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
 
 // stale reports whether the host has taken a node's name away, or given it to
 // another file, since the kernel looked it up. The kernel believes a name for
@@ -25,4 +28,17 @@ func (t *Tree) stale(n *node) bool {
 	defer t.release(parent)
 	var st unix.Statx_t
 	return statName(dir, name, &st) != 0 || identityOf(&st) != n.ident
+}
+
+// staleByPath is [Tree.stale] for a change of attributes by path. A file that
+// somebody has open may be the target of fchmod or futimens, which come
+// without a handle and are right for a file that has no name.
+func (t *Tree) staleByPath(n *node, in *fuse.SetAttrIn) bool {
+	if _, byHandle := in.GetFh(); byHandle {
+		return false
+	}
+	n.open.Lock()
+	opens := n.opens
+	n.open.Unlock()
+	return opens == 0 && t.stale(n)
 }
