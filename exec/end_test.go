@@ -45,7 +45,7 @@ func TestSandboxTerminate(t *testing.T) {
 
 func TestSandboxSignal(t *testing.T) {
 	e := executor(t)
-	p := start(t, e, script("trap 'echo usr1' USR1; echo go; for i in $(seq 500); do sleep 0.02; done"))
+	p := start(t, e, script("trap 'echo usr1' USR1; echo go; i=0; while [ $i -lt 500 ]; do sleep 0.02; i=$((i+1)); done"))
 	expect(t, p, "go\n")
 	if err := p.Signal(unix.SIGUSR1); err != nil {
 		t.Fatal(err)

@@ -53,6 +53,9 @@ func (s *slot) lockDown(c slotConfig) error {
 			return fmt.Errorf("setrlimit(RLIMIT_NPROC): %w", err)
 		}
 	}
+	forker := make(chan error)
+	go s.forker(forker)
+	<-forker // the thread is there, with an empty bounding set
 	if err := dropPrivileges(); err != nil {
 		return err
 	}
@@ -70,9 +73,8 @@ func (s *slot) lockDown(c slotConfig) error {
 	if err := seccomp.InstallProcess(filter); err != nil {
 		return err
 	}
-	entered := make(chan error)
-	go s.forker(entered)
-	if err := <-entered; err != nil {
+	forker <- nil
+	if err := <-forker; err != nil {
 		return err
 	}
 	reserveThreads(slotThreads)
@@ -92,25 +94,27 @@ func mountProc() error {
 	return nil
 }
 
-// dropPrivileges sets no_new_privs and empties every capability set, on all
-// threads. The bounding set can only be emptied with CAP_SETPCAP; a guest
-// without it has emptied its own, which the slot inherits.
+// dropBounding empties the calling thread's bounding set, which its children
+// inherit. It can only be done with CAP_SETPCAP; a guest without it has emptied
+// its own. What is left in the set cannot be gained under no_new_privs.
+func dropBounding() {
+	for c := uintptr(0); ; c++ {
+		present, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
+		if err != nil {
+			return // beyond the kernel's last capability
+		}
+		if present != 0 && unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
+			return
+		}
+	}
+}
+
+// dropPrivileges sets no_new_privs and empties the capability sets, on all
+// threads.
 func dropPrivileges() error {
 	if nnp, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err != nil || nnp == 0 {
 		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1, 0); err != nil {
 			return fmt.Errorf("prctl(PR_SET_NO_NEW_PRIVS): %w", err)
-		}
-	}
-	for c := uintptr(0); ; c++ {
-		present, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, c, 0, 0, 0)
-		if err != nil {
-			break // beyond the kernel's last capability
-		}
-		if present == 0 {
-			continue
-		}
-		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c, 0); err != nil {
-			break // no CAP_SETPCAP; nothing can be gained from it under no_new_privs
 		}
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

@@ -149,21 +149,25 @@ type forkAnswer struct {
 // in a pid namespace, so failure is an error only where there is none.
 //
 // It is one thread for the slot's life, since a new one cannot be had while a
-// command uses up the limit of processes. entered reports how it went.
-func (s *slot) forker(entered chan<- error) {
+// command uses up the limit of processes. Through step it says that it exists,
+// hears that the process has given its privileges up, and says how entering the
+// domain went.
+func (s *slot) forker(step chan error) {
 	runtime.LockOSThread() // never unlocked
 	if unix.Gettid() == unix.Getpid() {
-		go s.forker(entered)
+		go s.forker(step)
 		select {} // holds the main thread
 	}
-	var err error
+	dropBounding()
+	step <- nil
+	err := <-step
 	if canScope(s.landlockABI) {
 		err = landlock.ScopeThread(landlock.Signals | landlock.AbstractSockets)
 		if err != nil && s.form == formNamespace {
 			s.landlockABI, err = 0, nil
 		}
 	}
-	entered <- err
+	step <- err
 	for r := range s.forks {
 		attr := &syscall.ProcAttr{
 			Dir:   r.start.dir,

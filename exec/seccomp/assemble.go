@@ -1,9 +1,7 @@
 package seccomp
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
@@ -42,12 +40,12 @@ type segment struct {
 // process: answering an error would let it run on in a world where even exit
 // fails.
 func Assemble(t Tracing) ([]bpf.RawInstruction, error) {
-	prog := []bpf.Instruction{
+	prog := append(make([]bpf.Instruction, 0, numbers),
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
 		bpf.RetConstant{Val: retKill},
 		bpf.LoadAbsolute{Off: offNumber, Size: 4},
-	}
+	)
 	prog = append(prog, search(segments(verdicts(t)))...)
 	raw, err := bpf.Assemble(prog)
 	if err != nil {
@@ -57,30 +55,18 @@ func Assemble(t Tracing) ([]bpf.RawInstruction, error) {
 }
 
 // segments turns single numbers into sorted runs that cover all numbers.
-func segments(m map[uint32]verdict) []segment {
-	numbers := make([]uint32, 0, len(m))
-	for nr := range m {
-		numbers = append(numbers, nr)
-	}
-	slices.SortFunc(numbers, cmp.Compare)
-	out := []segment{{0, missing}}
+func segments(table *[numbers]verdict) []segment {
+	out := make([]segment, 1, numbers/4)
+	out[0] = segment{0, table[0]}
 	add := func(start uint32, v verdict) {
-		last := &out[len(out)-1]
-		switch {
-		case last.verdict == v:
-		case last.start == start:
-			last.verdict = v
-			if n := len(out); n > 1 && out[n-2].verdict == v {
-				out = out[:n-1]
-			}
-		default:
+		if out[len(out)-1].verdict != v {
 			out = append(out, segment{start, v})
 		}
 	}
-	for _, nr := range numbers {
-		add(nr, m[nr])
-		add(nr+1, missing)
+	for nr, v := range table {
+		add(uint32(nr), v)
 	}
+	add(numbers, missing)
 	return out
 }
 

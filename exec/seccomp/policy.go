@@ -29,9 +29,13 @@ const (
 	checkPersonality
 )
 
-// verdicts returns the answer for each judged number.
-func verdicts(t Tracing) map[uint32]verdict {
-	m := make(map[uint32]verdict, 480)
+// numbers is one more than the largest number that may be listed.
+const numbers = 512
+
+// verdicts returns the answer for each number; every number from there on is
+// missing.
+func verdicts(t Tracing) *[numbers]verdict {
+	m := new([numbers]verdict)
 	set := func(v verdict, lists ...[]uint32) {
 		for _, l := range lists {
 			for _, nr := range l {
