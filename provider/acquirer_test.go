@@ -193,6 +193,39 @@ func TestAcquireByHealth(t *testing.T) {
 	}
 }
 
+func TestAcquireForgetsTheDeadWhateverFollows(t *testing.T) {
+	w := newWorld()
+	a := acquirer(t, w.options())
+	id := mustAcquire(t, a, "t")
+	w.set(func() { w.live[id] = false })
+	w.create = func(context.Context, string) error { return &Error{Kind: Unavailable} }
+	if _, err := a.Acquire(t.Context(), mapping.Key{Thread: "t"}); !errors.Is(err, Unavailable) {
+		t.Errorf("got %v, want the error of create", err)
+	}
+	if _, err := a.Get(id); !errors.Is(err, NotFound) {
+		t.Errorf("Get of a dead one: %v, want not found", err)
+	}
+}
+
+// Somebody made it while this one waited for the lock.
+func TestAcquireLooksAgainUnderTheLock(t *testing.T) {
+	w := newWorld()
+	o := w.options()
+	o.Lock = func(context.Context, mapping.Key) (func(), error) {
+		w.set(func() { w.live["id-t"] = true })
+		return func() { w.note("unlock") }, nil
+	}
+	mustAcquire(t, acquirer(t, o), "t")
+	if w.count("create") != 0 || w.count("find") != 2 || w.count("unlock") != 1 {
+		t.Errorf("want two looks, no create and an unlock: %q", w.log)
+	}
+	o.Lock = func(context.Context, mapping.Key) (func(), error) { return nil, &Error{Kind: Timeout} }
+	mustAcquire(t, acquirer(t, o), "t") // what is found needs no lock
+	if _, err := acquirer(t, o).Acquire(t.Context(), mapping.Key{Thread: "other"}); !errors.Is(err, Timeout) || w.count("create") != 0 {
+		t.Errorf("without the lock: %v, %q; want timeout and no create", err, w.log)
+	}
+}
+
 func TestAcquireBoundsTheHealthCheck(t *testing.T) {
 	w := newWorld()
 	o := w.options()
@@ -381,6 +414,44 @@ func TestAStaleVerdictDoesNotDropTheSuccessor(t *testing.T) {
 	if _, ok := c.get("x"); ok {
 		t.Error("the one meant was kept")
 	}
+}
+
+func TestAReplacedHandleIsDiscarded(t *testing.T) {
+	var gone []Sandbox
+	c, err := newHandleCache(2, func(s Sandbox) { gone = append(gone, s) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, successor := &stub{id: "x"}, &stub{id: "x"}
+	c.add("x", old)
+	c.add("x", old) // found again: still the same
+	if len(gone) != 0 {
+		t.Error("a handle in use was discarded")
+	}
+	c.add("x", successor)
+	if len(gone) != 1 || gone[0] != old {
+		t.Errorf("discarded %v, want the replaced one", gone)
+	}
+}
+
+// Work that was given up on ends late, and must not take its successor with it.
+func TestAbandonedWorkDoesNotHideItsSuccessor(t *testing.T) {
+	var f flights
+	release := make(chan struct{})
+	wait := func(context.Context) error { <-release; return nil }
+	abandoned := f.join(t.Context(), "x", wait)
+	f.leave("x", abandoned)
+	successor := f.join(t.Context(), "x", wait)
+	if successor == abandoned {
+		t.Fatal("a caller joined work that is given up on")
+	}
+	f.forget("x", abandoned)
+	if f.join(t.Context(), "x", wait) != successor {
+		t.Error("the end of abandoned work hid its successor")
+	}
+	close(release)
+	<-abandoned.done
+	<-successor.done
 }
 
 func TestNewAcquirerRefusesGaps(t *testing.T) {

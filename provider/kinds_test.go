@@ -194,6 +194,9 @@ func TestFromErrnoOfOtherErrors(t *testing.T) {
 	if e == inner || e.Kind != Quota || e.Op != "op" || e.Path != "/mnt/inner" || inner.Op != "" {
 		t.Errorf("an error of ours: %+v (the original: %+v)", e, inner)
 	}
+	if e := FromErrno("outer", "", &Error{Kind: Quota, Op: "inner"}); e.Op != "inner" {
+		t.Errorf("the operation %q was put over the one that failed", e.Op)
+	}
 	if FromErrno("op", "", nil) != nil {
 		t.Error("nil became an error")
 	}

@@ -226,6 +226,28 @@ func TestDefaultResetDuringConstruction(t *testing.T) {
 	}
 }
 
+// The same without a reset: what is being made when the configuration changes
+// is stale, what exists already is kept.
+func TestDefaultConfigChangesDuringConstruction(t *testing.T) {
+	var r *registry
+	var homes []string
+	r = newRegistry(t, func(_ context.Context, c Config) (Provider, error) {
+		if homes = append(homes, c.Home); len(homes) == 1 {
+			r.setConfig(Config{Home: "/new"})
+		}
+		return &fakeProvider{}, nil
+	})
+	r.setConfig(Config{Home: "/old"})
+	p, err := r.get(t.Context())
+	if err != nil || !slices.Equal(homes, []string{"/old", "/new"}) {
+		t.Errorf("made from %q, %v; want the old, and anew from the new", homes, err)
+	}
+	r.setConfig(Config{Home: "/newer"})
+	if again, err := r.get(t.Context()); err != nil || again != p {
+		t.Errorf("a default that exists was replaced: %v", err)
+	}
+}
+
 // The lock is not held while a provider's code runs.
 func TestDefaultOutsideTheLock(t *testing.T) {
 	r := newRegistry(t, func(context.Context, Config) (Provider, error) { return &fakeProvider{}, nil })
