@@ -54,10 +54,30 @@ func (s *server) handleDownload(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	n, err := io.Copy(w, io.LimitReader(file, before.Size()))
-	if err != nil || n != before.Size() || query(r, "change_policy") == "abort" && changed(file, before) {
+	if !send(w, file, before, query(r, "change_policy") == "abort") {
 		panic(http.ErrAbortHandler) // so that the client sees a broken transfer
 	}
+}
+
+// send copies the announced bytes; false says that they could not all be had
+// or, where that matters, that the file changed meanwhile. The last byte is
+// held back until that is known: a client that has them all sees no error.
+func send(w io.Writer, file *os.File, before os.FileInfo, abort bool) bool {
+	size := before.Size()
+	if abort && size > 0 {
+		size--
+	}
+	if n, err := io.Copy(w, io.LimitReader(file, size)); err != nil || n != size {
+		return false
+	}
+	if size == before.Size() {
+		return true
+	}
+	if changed(file, before) {
+		return false
+	}
+	n, err := io.Copy(w, io.LimitReader(file, 1))
+	return err == nil && n == 1
 }
 
 // changed reports whether a file was written since.

@@ -21,7 +21,7 @@ func (s *server) handleGlob(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	res, err := s.files.Glob(r.Context(), query(r, "path"), query(r, "pattern"), provider.GlobOptions{
-		IncludeDirs: flag(r, "dirs"), MaxResults: most, NoIgnore: flag(r, "no_ignore"),
+		IncludeDirs: flag(r, "dirs"), MaxResults: min(most, maxGlobResults), NoIgnore: flag(r, "no_ignore"),
 	})
 	if err != nil {
 		s.writeError(w, err)

@@ -31,7 +31,7 @@ func (s *server) handleGrep(w http.ResponseWriter, r *http.Request) {
 	}
 	res, err := s.files.Grep(r.Context(), query(r, "path"), query(r, "pattern"), provider.GrepOptions{
 		Glob: query(r, "glob"), Literal: flag(r, "literal"), CaseSensitive: flag(r, "case"),
-		MaxResults: most, NoIgnore: flag(r, "no_ignore"),
+		MaxResults: min(most, maxGrepResults), NoIgnore: flag(r, "no_ignore"),
 	})
 	if err != nil {
 		s.writeError(w, err)

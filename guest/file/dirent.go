@@ -22,18 +22,21 @@ const maxChunk = 50000
 // dirReader reads a directory in sorted chunks; almost every directory is
 // one chunk.
 type dirReader struct {
-	fd   int
-	buf  []byte
-	rest []byte
-	eof  bool
+	fd    int
+	chunk int // names in a chunk
+	buf   []byte
+	rest  []byte
+	eof   bool
 }
 
-func newDirReader(fd int) *dirReader { return &dirReader{fd: fd, buf: make([]byte, 32<<10)} }
+func newDirReader(fd int) *dirReader {
+	return &dirReader{fd: fd, chunk: maxChunk, buf: make([]byte, 32<<10)}
+}
 
 // next returns the next chunk, sorted by name; empty means the end.
 func (d *dirReader) next() ([]dirent, error) {
 	var out []dirent
-	for len(out) < maxChunk && !d.eof {
+	for len(out) < d.chunk && !d.eof {
 		if len(d.rest) == 0 {
 			n, err := unix.Getdents(d.fd, d.buf)
 			if errors.Is(err, unix.EINTR) {

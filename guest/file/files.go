@@ -9,6 +9,10 @@ import (
 // Files does the file calls. All methods are safe for concurrent use; writes
 // of one file follow one another.
 type Files struct {
+	// beforeRename, for tests, runs where a command's write would be lost if
+	// nobody looked.
+	beforeRename func()
+
 	mu    sync.Mutex
 	locks map[place]*lock // guarded by mu; one for each file being written
 }

@@ -14,8 +14,9 @@ import (
 // Defaults and bounds of a glob.
 const (
 	defaultGlob = 200
-	maxGlob     = 1000
 	maxPattern  = 4096
+	// maxResults bounds any search; whoever calls may have a smaller bound.
+	maxResults = 10000
 )
 
 // Glob finds what matches a pattern below a directory; "**" stands for any
@@ -35,7 +36,7 @@ func (f *Files) Glob(ctx context.Context, p, pattern string, o provider.GlobOpti
 	}
 	defer unix.Close(root)
 	base := path.Clean(p)
-	most := within(o.MaxResults, defaultGlob, maxGlob)
+	most := within(o.MaxResults, defaultGlob, maxResults)
 	res := &provider.GlobResult{}
 	w := &walker{root: root}
 	w.enter = func(rel, name string) bool {
@@ -102,7 +103,8 @@ func planGlob(op, p, pattern string) (*globPlan, error) {
 	}
 	base, rest := doublestar.SplitPattern(pattern)
 	plan := &globPlan{pattern: pattern, base: base, depth: -1}
-	if !strings.Contains(rest, "**") {
+	// Braces are left out of this: "{*}*" is a "**" too.
+	if !strings.Contains(rest, "**") && !strings.Contains(pattern, "{") {
 		plan.depth = 1 + strings.Count(pattern, "/")
 	}
 	return plan, nil

@@ -17,7 +17,6 @@ import (
 // Defaults and bounds of a grep.
 const (
 	defaultGrep = 100
-	maxGrep     = 500
 	// searchAhead is how many files may be searched before the result of the
 	// first of them is taken: it bounds what an early end wastes.
 	searchAhead = 64
@@ -42,7 +41,7 @@ func (f *Files) Grep(ctx context.Context, p, pattern string, o provider.GrepOpti
 	if err != nil {
 		return nil, err
 	}
-	most := within(o.MaxResults, defaultGrep, maxGrep)
+	most := within(o.MaxResults, defaultGrep, maxResults)
 	place, st, err := openPlace(op, p)
 	if err != nil {
 		return nil, err

@@ -91,6 +91,9 @@ func (f *Files) replaceOnce(ctx context.Context, op, p string, r provider.Replac
 	if err := tmp.fill(ctx, bytes.NewReader(changed), int64(len(changed))); err != nil {
 		return nil, fail(op, p, err)
 	}
+	if f.beforeRename != nil {
+		f.beforeRename()
+	}
 	if err := t.refresh(); err != nil {
 		return nil, fail(op, p, err)
 	}

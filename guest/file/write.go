@@ -194,8 +194,7 @@ func appendTo(op, p string, t *target, content []byte) error {
 			return err
 		}
 	}
-	// O_NONBLOCK: a FIFO that a command puts here now does not stop us.
-	fd, err := openResolve(t.dir, t.name, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY, 0o666, unix.RESOLVE_NO_MAGICLINKS)
+	fd, made, err := openAppend(t)
 	if err != nil {
 		return fail(op, p, err)
 	}
@@ -208,21 +207,43 @@ func appendTo(op, p string, t *target, content []byte) error {
 		return err
 	}
 	if err := writeAll(fd, content); err != nil {
-		takeBack(fd, st.Size, int64(len(content)), t)
+		takeBack(fd, st.Size, int64(len(content)))
+		if made {
+			removeEmpty(fd, t)
+		}
 		return fail(op, p, err)
 	}
 	return nil
 }
 
+// openAppend opens a target for appending and says whether it made it.
+// O_NONBLOCK keeps a FIFO, which a command may put there now, from stopping
+// us.
+func openAppend(t *target) (fd int, made bool, err error) {
+	const flags = unix.O_WRONLY | unix.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY
+	if t.old == nil {
+		fd, err = openResolve(t.dir, t.name, flags|unix.O_CREAT|unix.O_EXCL, 0o666, unix.RESOLVE_NO_MAGICLINKS)
+		if !errors.Is(err, unix.EEXIST) {
+			return fd, err == nil, err
+		}
+	}
+	fd, err = openResolve(t.dir, t.name, flags|unix.O_CREAT, 0o666, unix.RESOLVE_NO_MAGICLINKS)
+	return fd, false, err
+}
+
 // takeBack undoes a half append, unless somebody else wrote meanwhile: then
 // more is there than we can have added, and it stays.
-func takeBack(fd int, before, most int64, t *target) {
+func takeBack(fd int, before, most int64) {
 	var now unix.Stat_t
-	if err := unix.Fstat(fd, &now); err != nil || now.Size <= before || now.Size-before > most {
-		return
+	if unix.Fstat(fd, &now) == nil && now.Size > before && now.Size-before <= most {
+		_ = unix.Ftruncate(fd, before)
 	}
-	_ = unix.Ftruncate(fd, before)
-	if t.old == nil && before == 0 {
+}
+
+// removeEmpty removes a file that an append made and could not fill.
+func removeEmpty(fd int, t *target) {
+	var st unix.Stat_t
+	if unix.Fstat(fd, &st) == nil && st.Size == 0 {
 		unix.Unlinkat(t.dir, t.name, 0)
 	}
 }
