@@ -92,13 +92,16 @@ func watch(ctx context.Context, s provider.Sandbox, path string) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		close(ended)
 	}()
+	// As fast as it can go it would take the processors from the snippet.
+	pace := time.NewTicker(500 * time.Microsecond)
+	defer pace.Stop()
 	seen := map[string]bool{}
 	for n := 0; ; n++ {
 		select {
 		case <-ended:
 			fmt.Fprintf(os.Stderr, "read %d times\n", n)
 			return nil
-		default:
+		case <-pace.C:
 		}
 		content, err := s.ReadFile(ctx, path, provider.LineRange{})
 		if err == nil && !seen[string(content)] {

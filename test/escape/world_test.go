@@ -25,7 +25,7 @@ const (
 	// storeBytes and storeInodes size the file system that the threads'
 	// directories lie on: bombs are real.
 	storeBytes  = 256 << 20
-	storeInodes = 20000
+	storeInodes = 8000
 	// maxOutput is what the cases are run with.
 	maxOutput = 1000000
 	// otherThread holds what no other thread may see.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,6 +96,22 @@ func testHostChanges(t *testing.T, s Subject) {
 			must(t, os.Rename(filepath.Join(host, "tmp"), filepath.Join(host, "f")))
 			soon(t, "a replaced file", func() bool { b, err := os.ReadFile(filepath.Join(dir, "f")); return err == nil && string(b) == "new" })
 		}},
+		{"replaced all the time", replacedAllTheTime},
+		{"replaced and opened at once", func(t *testing.T, dir, host string) {
+			for i := range 20 {
+				text := fmt.Sprint("version ", i)
+				put(t, filepath.Join(host, "tmp"), text)
+				must(t, os.Rename(filepath.Join(host, "tmp"), filepath.Join(host, "f")))
+				if i == 0 {
+					soon(t, "a new file", func() bool { _, err := os.Stat(filepath.Join(dir, "f")); return err == nil })
+				}
+				// Not within a second but now: an open is never of a file that
+				// has lost its name.
+				if got := read(t, filepath.Join(dir, "f")); got != text {
+					t.Fatalf("read %q, want %q", got, text)
+				}
+			}
+		}},
 		{"file becomes directory", func(t *testing.T, dir, host string) {
 			put(t, filepath.Join(dir, "f"), "old")
 			must(t, os.Remove(filepath.Join(host, "f")))
@@ -123,6 +140,34 @@ func testHostChanges(t *testing.T, s Subject) {
 			dir, host := fresh(t, s)
 			tt.run(t, dir, host)
 		})
+	}
+}
+
+// replacedAllTheTime opens a file that the host keeps replacing: each open
+// gets one version or another, and never an error.
+func replacedAllTheTime(t *testing.T, dir, host string) {
+	put(t, filepath.Join(host, "f"), "version 0")
+	soon(t, "a new file", func() bool { _, err := os.Stat(filepath.Join(dir, "f")); return err == nil })
+	stop := make(chan struct{})
+	var replacer sync.WaitGroup
+	replacer.Go(func() {
+		for i := 1; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			os.WriteFile(filepath.Join(host, "tmp"), fmt.Appendf(nil, "version %d", i), 0o644)
+			os.Rename(filepath.Join(host, "tmp"), filepath.Join(host, "f"))
+		}
+	})
+	defer replacer.Wait()
+	defer close(stop)
+	for i := range 500 {
+		b, err := os.ReadFile(filepath.Join(dir, "f"))
+		if err != nil || !strings.HasPrefix(string(b), "version ") {
+			t.Fatalf("round %d: %q, %v", i, b, err)
+		}
 	}
 }
 
