@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,7 +45,11 @@ func attackMain(name, end string) {
 	parentOfAttack = os.Getppid()
 	attacks[name]()
 	os.Stdout.WriteString("set off\n")
-	if end == "exit" {
+	if end == "late" { // when the limit of processes is used up
+		limit := syscall.Timespec{Nsec: 500e6}
+		syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	}
+	if end != "kill" {
 		syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 	}
 	forever()
@@ -205,7 +210,10 @@ func TestSandboxAttacks(t *testing.T) {
 	}
 	for _, unscoped := range scopes {
 		for _, name := range []string{"daemon", "hoppers", "bomb", "sprayer", "kill all then bomb", "stop and kill the reaper", "mixed"} {
-			for _, end := range []string{"exit", "kill"} {
+			for _, end := range []string{"exit", "late", "kill"} {
+				if end == "late" && !strings.Contains(name, "bomb") && name != "mixed" {
+					continue
+				}
 				t.Run(fmt.Sprintf("unscoped=%v/%s/%s", unscoped, name, end), func(t *testing.T) {
 					e := executor(t, func(c *Config) {
 						c.MaxProcesses = 400
@@ -236,6 +244,9 @@ func TestSandboxAttacks(t *testing.T) {
 					status, err := p.Wait()
 					if err != nil {
 						t.Error(err)
+					}
+					if end == "late" && status.ExitCode != 0 && !strings.Contains(name, "kill") {
+						t.Errorf("the main process's status is lost: %+v", status)
 					}
 					t.Logf("ended in %v: %+v", time.Since(begun).Round(time.Millisecond), status)
 					p.Stdout.Close()

@@ -50,7 +50,8 @@ type Status struct {
 	// Signal is the signal that ended the main process, else 0.
 	Signal int
 	// LeftRunning counts the processes that were still running when the main
-	// process had ended and that were ended with it.
+	// process had ended and that were ended with it. There were at least so many:
+	// one whose parent ignores SIGCHLD can vanish uncounted.
 	LeftRunning int
 	// Duration is from the start of the main process to its end.
 	Duration time.Duration

@@ -148,3 +148,53 @@ func TestSandboxClose(t *testing.T) {
 		t.Errorf("%d slots are left", n)
 	}
 }
+
+// A tree that cannot be ended does not hold Wait for ever.
+func TestSandboxStuck(t *testing.T) {
+	e := executor(t, func(c *Config) { c.KillTimeout = 50 * time.Millisecond })
+	p := start(t, e, script("echo go; sleep 600"))
+	expect(t, p, "go\n")
+	// As if the kernel did not let go: a stopped slot, and nobody who can kill.
+	e.reaper.mu.Lock()
+	unix.Kill(p.slot.pid, unix.SIGSTOP)
+	p.Kill()
+	stop := time.AfterFunc(deadline, e.reaper.mu.Unlock)
+	_, err := p.Wait()
+	if stop.Stop() {
+		e.reaper.mu.Unlock()
+	}
+	if !errors.Is(err, ErrStuck) {
+		t.Error(err)
+	}
+	p.Stdout.Close()
+	p.Stderr.Close()
+	if n := e.Running(); n != 0 {
+		t.Errorf("%d running", n)
+	}
+	waitFor(t, "the slot to end", func() bool { return slots(e) == 0 })
+	noStrangers(t, e)
+}
+
+// What is meant for a command that has ended does not hit the next one in its
+// slot.
+func TestSandboxLateSignalsMissTheNextCommand(t *testing.T) {
+	e := executor(t)
+	first := start(t, e, script("true"))
+	collect(t, first)
+	c := script("echo go; read x; echo alive")
+	c.Stdin = StdinPipe
+	next := start(t, e, c)
+	if next.slot != first.slot {
+		t.Fatal("the slot was not reused")
+	}
+	expect(t, next, "go\n")
+	for _, m := range []*encoder{newMessage(msgKill).num(first.turn), newMessage(msgSignal).num(first.turn).num(15)} {
+		if err := first.slot.send(m.b, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next.Stdin.Close()
+	if o := collect(t, next); o.stdout != "alive\n" {
+		t.Errorf("%+v", o)
+	}
+}

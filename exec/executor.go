@@ -146,6 +146,9 @@ func (e *Executor) Start(ctx context.Context, c Command) (*Process, error) {
 		if errors.Is(err, errSlotUnused) && !fresh {
 			continue // an idle slot had died: killed for memory, most likely
 		}
+		if errors.Is(err, errSlotUnused) {
+			err = slotStartError(err)
+		}
 		return p, err
 	}
 }
@@ -169,10 +172,13 @@ func (e *Executor) acquire(ctx context.Context) (s *slotHandle, fresh bool, err 
 	e.making.Add(1)
 	e.mu.Unlock()
 	defer e.making.Done()
-	ctx, cancel := context.WithTimeout(ctx, slotStartTimeout)
+	limited, cancel := context.WithTimeout(ctx, slotStartTimeout)
 	defer cancel()
-	s, err = e.newSlot(ctx)
-	if err != nil {
+	s, err = e.newSlot(limited)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, true, ctx.Err()
+	case err != nil:
 		return nil, true, slotStartError(err)
 	}
 	return s, true, nil

@@ -56,9 +56,6 @@ func fuzzing() bool {
 	return false
 }
 
-// sandboxTests is what needs a sandbox; the test's name begins so.
-const sandboxTests = "Sandbox"
-
 // inSandbox skips a test outside of a sandbox, where it runs again.
 func inSandbox(t testing.TB) string {
 	t.Helper()

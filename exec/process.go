@@ -26,6 +26,7 @@ type Process struct {
 
 	slot    *slotHandle
 	streams *streams
+	turn    uint64
 	pid     int
 	begun   time.Time
 	done    chan struct{}
@@ -44,7 +45,8 @@ type Process struct {
 var ErrStuck = errors.New("a process is blocked in the kernel and could not be ended")
 
 func newProcess(s *slotHandle, io *streams) *Process {
-	p := &Process{slot: s, streams: io, begun: time.Now(), done: make(chan struct{}), reply: make(chan *decoder, 1)}
+	s.turn++
+	p := &Process{slot: s, turn: s.turn, streams: io, begun: time.Now(), done: make(chan struct{}), reply: make(chan *decoder, 1)}
 	p.Stdin, p.Stdout, p.Stderr = io.interfaces()
 	return p
 }
@@ -61,7 +63,7 @@ func (p *Process) Signal(sig unix.Signal) error {
 	if p.isDone() {
 		return nil
 	}
-	if err := p.slot.send(newMessage(msgSignal).num(uint64(sig)).b, nil); err != nil && !p.isDone() {
+	if err := p.slot.send(newMessage(msgSignal).num(p.turn).num(uint64(sig)).b, nil); err != nil && !p.isDone() {
 		return unix.ESRCH
 	}
 	return nil
@@ -81,12 +83,40 @@ func (p *Process) Kill() {
 	if !first {
 		return
 	}
-	if err := p.slot.send(newMessage(msgKill).b, nil); err != nil {
+	if err := p.slot.send(newMessage(msgKill).num(p.turn).b, nil); err != nil {
 		p.slot.kill()
 		return
 	}
-	go p.slot.killAfter(p.slot.e.cfg.KillTimeout, p.done)
+	go p.endWithin(p.slot.e.cfg.KillTimeout)
 }
+
+// endWithin kills the slot if it has not ended the tree in time, and gives up
+// waiting if not even that does: some process then sits in a call that cannot be
+// interrupted, and the slot's end is waited for in the background.
+func (p *Process) endWithin(d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-p.done:
+		return
+	case <-t.C:
+	}
+	go p.slot.kill()
+	t.Reset(max(d, stuckTimeout))
+	select {
+	case <-p.done:
+	case <-t.C:
+		if p.claimEnd() {
+			p.slot.conn.Close()
+			p.lost()
+			p.finish(ErrStuck)
+			close(p.done)
+		}
+	}
+}
+
+// stuckTimeout is the least time that a killed slot is waited for.
+const stuckTimeout = 3 * time.Second
 
 // Done is closed when Wait would return at once.
 func (p *Process) Done() <-chan struct{} { return p.done }
@@ -120,13 +150,15 @@ func (p *Process) progress(d *decoder) {
 	p.exited = true
 	if k == msgExited {
 		p.mu.Unlock()
-		go p.slot.killAfter(p.slot.e.cfg.KillTimeout, p.done)
+		go p.endWithin(p.slot.e.cfg.KillTimeout)
 		return
 	}
 	p.status.LeftRunning = int(d.num())
 	odd := p.killed || d.err != nil
-	p.ended = true
 	p.mu.Unlock()
+	if !p.claimEnd() {
+		return // given up as stuck; the slot is being discarded
+	}
 	p.slot.process.Store(nil)
 	p.finish(nil)
 	if odd {
@@ -143,13 +175,18 @@ func (p *Process) slotDied() {
 	if !p.claimEnd() {
 		return
 	}
+	p.lost()
+	p.finish(nil)
+	close(p.done)
+}
+
+// lost sets the status where the slot has not told it.
+func (p *Process) lost() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if !p.exited {
 		p.status = Status{ExitCode: 128 + int(unix.SIGKILL), Signal: int(unix.SIGKILL), Duration: time.Since(p.begun)}
 	}
-	p.mu.Unlock()
-	p.finish(nil)
-	close(p.done)
 }
 
 // claimEnd reports whether the caller is the one to end the process.

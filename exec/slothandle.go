@@ -26,6 +26,7 @@ type slotHandle struct {
 	conn        *net.UnixConn
 	landlockABI int
 	idleSince   time.Time // guarded by Executor.mu
+	turn        uint64    // commands sent so far; whoever has acquired the slot owns it
 
 	ready   chan *decoder // the answer to msgConfigure
 	lost    chan struct{} // closed when the socket has ended

@@ -34,14 +34,17 @@ func SlotMain() {
 		os.Exit(125)
 	}
 	if send(slotSocket, newMessage(msgReady).num(uint64(s.landlockABI)).b) == nil {
-		go s.run()
+		idle := make(chan struct{})
+		go func() { defer close(idle); s.run() }()
 		s.listen()
-	}
-	// The guest is gone or wants the slot to end. As pid 1 the exit ends the
-	// namespace with everything in it; as a subreaper the sweep comes first.
-	s.killMain()
-	if s.form == formSubreaper {
-		newSubtree().sweep()
+		// The guest is gone or wants the slot to end. As pid 1 the exit ends
+		// the namespace with everything in it; as a subreaper the sweep comes
+		// first.
+		if s.form == formSubreaper {
+			s.end()
+			close(s.starts)
+			<-idle
+		}
 	}
 	os.Exit(0)
 }
@@ -69,6 +72,7 @@ func (s *slot) configure() error {
 // listen carries out the guest's messages until the guest closes the socket.
 func (s *slot) listen() {
 	buf := make([]byte, maxPacket)
+	var turn uint64
 	for {
 		n, fds, err := receive(slotSocket, buf)
 		if err != nil || n == 0 {
@@ -82,13 +86,16 @@ func (s *slot) listen() {
 				closeAll(fds)
 				return
 			}
+			turn++
 			s.starts <- st
 		case msgSignal:
-			if n := d.num(); d.err == nil {
+			if t, n := d.num(), d.num(); d.err == nil && t == turn {
 				s.signalGroup(unix.Signal(n))
 			}
 		case msgKill:
-			s.kill()
+			if d.num() == turn {
+				s.kill()
+			}
 		}
 	}
 }

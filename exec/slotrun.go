@@ -29,6 +29,8 @@ type slot struct {
 	// main is the running command's main process, 0 before it is started and
 	// once it is reaped: its number is signalled under mu only.
 	main int
+	// ending says that the guest is gone: whatever is started is killed.
+	ending bool
 }
 
 // slotStart is a start request with its descriptors, which run closes.
@@ -179,6 +181,9 @@ func (s *slot) forker(step chan error) {
 		pid, err := syscall.ForkExec(r.program, r.start.argv, attr)
 		if err == nil {
 			s.main = pid
+			if s.ending {
+				unix.Kill(pid, unix.SIGKILL)
+			}
 		}
 		s.mu.Unlock()
 		r.answer <- forkAnswer{pid, err}
@@ -229,6 +234,14 @@ func (s *slot) kill() {
 		unix.Kill(-1, unix.SIGKILL)
 		return
 	}
+	s.killMain()
+}
+
+// end kills the running command and every later one.
+func (s *slot) end() {
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
 	s.killMain()
 }
 

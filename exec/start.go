@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -65,14 +64,14 @@ func (s *slotHandle) start(ctx context.Context, c *Command) (*Process, error) {
 		return fail(errSlotUnused)
 	}
 	io.closeTheirs()
-	ctx, cancel := context.WithTimeout(ctx, slotStartTimeout)
+	limited, cancel := context.WithTimeout(ctx, slotStartTimeout)
 	defer cancel()
-	d, err := s.await(ctx, p.reply)
+	d, err := s.await(limited, p.reply)
 	if err != nil {
 		s.kill()
 		s.discard()
-		if cause := ctx.Err(); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
-			return fail(cause)
+		if ctx.Err() != nil {
+			return fail(ctx.Err())
 		}
 		return fail(&StartError{Reason: Failed, Path: c.Argv[0], Detail: err.Error()})
 	}
@@ -94,31 +93,15 @@ func (s *slotHandle) start(ctx context.Context, c *Command) (*Process, error) {
 
 // resourceError wraps a failure to make pipes, terminals or memory files.
 func resourceError(program string, err error) *StartError {
-	var errno syscall.Errno
-	errors.As(err, &errno)
-	return &StartError{Reason: NoResources, Path: program, Detail: err.Error(), Err: 0}
+	return &StartError{Reason: NoResources, Path: program, Detail: err.Error()}
 }
 
 // slotStartError wraps a failure to make a slot.
 func slotStartError(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
 	for _, e := range []syscall.Errno{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.ENOSPC} {
 		if errors.Is(err, e) {
 			return &StartError{Reason: NoResources, Path: "slot", Detail: err.Error()}
 		}
 	}
 	return &StartError{Reason: Failed, Detail: err.Error()}
-}
-
-// killAfter kills the slot if it has not ended the tree in time.
-func (s *slotHandle) killAfter(d time.Duration, done <-chan struct{}) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-		s.kill()
-	}
 }

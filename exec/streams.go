@@ -3,7 +3,6 @@ package exec
 import (
 	"io"
 	"os"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,7 +14,6 @@ type streams struct {
 	err     *output
 	pty     *os.File
 	inPipe  *os.File
-	mu      sync.Mutex
 	foreign []int // the command's ends, until they are sent
 }
 

@@ -8,21 +8,25 @@ import (
 // Messages between the guest and a slot: one byte of kind and fields that are
 // varints and length-prefixed byte strings (arguments are bytes, not text).
 // Both ends are the same binary, so there is no version.
+//
+// Both count a slot's commands; that number, the turn, goes with whatever is
+// meant for a running command, so that what comes too late does not hit the
+// next one.
 type kind byte
 
 const (
 	// guest to slot
 	msgConfigure kind = iota + 1 // slotConfig
 	msgStart                     // startRequest, with descriptors
-	msgSignal                    // number
-	msgKill                      // end the tree now
+	msgSignal                    // turn, number
+	msgKill                      // turn: end the tree now
 	// slot to guest
-	msgReady   // slotReport
+	msgReady   // Landlock's ABI version
 	msgRefused // stage, errno: the slot cannot work
 	msgStarted // pid
 	msgFailed  // StartError
-	msgExited  // the main process ended, the sweep takes a moment
-	msgEnded   // wait status, left running, nanoseconds
+	msgExited  // wait status, nanoseconds: the sweep takes a moment
+	msgEnded   // wait status, nanoseconds, left running
 )
 
 // slotConfig is what the guest tells a fresh slot.
@@ -30,11 +34,6 @@ type slotConfig struct {
 	form         form
 	maxProcesses uint64
 	unscoped     bool // do without Landlock
-}
-
-// slotReport is what a slot says about itself when it is ready.
-type slotReport struct {
-	landlockABI uint64
 }
 
 // startRequest is msgStart. Descriptors follow in the order of the fields.
@@ -46,11 +45,6 @@ type startRequest struct {
 	argv   []string
 	env    []string
 	dir    string
-}
-
-// ended is msgEnded.
-type ended struct {
-	wait, left, nanos uint64
 }
 
 var errWire = errors.New("malformed message between guest and slot")
@@ -153,15 +147,4 @@ func (r *startRequest) appendBody(e *encoder) *encoder {
 
 func (r *startRequest) readBody(d *decoder) {
 	r.argv, r.env, r.dir = d.list(), d.list(), d.str()
-}
-
-// size is an upper bound of the encoded body.
-func (r *startRequest) size() int {
-	n := 64 + len(r.dir)
-	for _, l := range [][]string{r.argv, r.env} {
-		for _, s := range l {
-			n += len(s) + binary.MaxVarintLen64
-		}
-	}
-	return n
 }
