@@ -6,7 +6,7 @@
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-PATH=$root/bin:$PATH
+PATH=${SANDBOXFS_BIN:-$root/bin}:$PATH
 work=$(mktemp -d "${TMPDIR:-/tmp}/sandboxfs-demo.XXXXXX")
 SANDBOXFS_HOME=$work/home
 SANDBOXFS_RUNTIME_DIR=$work/run
