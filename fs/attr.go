@@ -7,7 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setuidBits are the mode bits that mode Owner never stores.
+// setuidBits are the mode bits that mode Owner neither stores nor shows. Not
+// showing them keeps the client's kernel from clearing them by a chmod that
+// the server may not do; dropPrivileges and the host's kernel clear them.
 const setuidBits = unix.S_ISUID | unix.S_ISGID
 
 // fillAttr writes what the tree shows of a host file.
@@ -23,6 +25,7 @@ func (t *Tree) fillAttr(st *unix.Statx_t, out *fuse.Attr) {
 	}
 	if t.opts.Ownership == Owner {
 		out.Owner = fuse.Owner{Uid: t.opts.UID, Gid: t.opts.GID}
+		out.Mode &^= setuidBits
 	}
 }
 
@@ -50,12 +53,15 @@ func (t *Tree) fillEntry(n *node, st *unix.Statx_t, out *fuse.EntryOut) {
 
 // shownInode keeps inode numbers of different host filesystems apart, since
 // the tree is one filesystem to programs that look for hard links. The first
-// device keeps its numbers.
+// region's device keeps its numbers.
 func (t *Tree) shownInode(dev, ino uint64) uint64 {
+	if dev == t.mainDevice {
+		return ino
+	}
 	t.mu.Lock()
 	i, ok := t.devices[dev]
 	if !ok {
-		i = uint64(len(t.devices))
+		i = uint64(len(t.devices)) + 1
 		t.devices[dev] = i
 	}
 	t.mu.Unlock()

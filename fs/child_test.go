@@ -193,7 +193,10 @@ func mount(t *testing.T, spec childSpec, o fs.MountOptions, as *account) *mounte
 	t.Cleanup(func() {
 		fs.Unmount(target)
 		inW.Close()
-		done := time.AfterFunc(20*time.Second, func() { t.Error("the serving process did not end after unmounting"); cmd.Process.Kill() })
+		done := time.AfterFunc(20*time.Second, func() {
+			t.Error("the serving process did not end after unmounting")
+			cmd.Process.Signal(syscall.SIGQUIT) // says where it is
+		})
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("serving process: %v", err)
 		}

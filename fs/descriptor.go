@@ -43,6 +43,9 @@ func (t *Tree) acquire(n *node) (int, unix.Errno) {
 		fd, e = t.reopen(n)
 	}
 	if e != 0 {
+		if e == unix.ESTALE {
+			t.expectLookup(n)
+		}
 		return -1, e
 	}
 	fd = t.install(n, fd)
@@ -77,6 +80,7 @@ func (t *Tree) release(n *node) {
 	fd := -1
 	t.mu.Lock()
 	n.pins--
+	n.used = t.tick
 	if n.pins == 0 && !n.permanent && n.fd >= 0 {
 		if n.lookups == 0 {
 			fd = t.takeLocked(n)
@@ -146,19 +150,22 @@ func (t *Tree) victimLocked() *node {
 }
 
 // evict closes the descriptor of a node that only the caller has pinned, if
-// there is a way to open it again.
+// there is a way to open it again: a name or, for one that has lost the name
+// it was seen by but has others, a file handle.
 func (t *Tree) evict(n *node) {
 	handle := n.handle
 	if handle == nil {
 		handle = t.handleOf(n)
 	}
+	var st unix.Statx_t
+	linked := statFD(n.fd, &st) == 0 && st.Nlink > 0
 	fd := -1
 	t.mu.Lock()
 	n.handle = handle
 	n.pins--
 	switch {
 	case n.pins > 0:
-	case n.lookups == 0 || handle != nil || n.parent != nil:
+	case n.lookups == 0 || n.parent != nil || handle != nil && linked:
 		fd, n.fd = n.fd, -1
 		t.held--
 		t.evictions++

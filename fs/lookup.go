@@ -39,6 +39,13 @@ func (t *Tree) lookup(parent *node, name string, out *fuse.EntryOut) unix.Errno 
 	}
 	defer t.release(parent)
 	var st unix.Statx_t
+	if kid == nil && t.isExpected(parent, name) {
+		n, e := t.lookupHeld(parent, dir, name, &st)
+		if e == 0 {
+			t.fillEntry(n, &st, out)
+		}
+		return e
+	}
 	e = statName(dir, name, &st)
 	if kid != nil && (e == unix.ENOENT || e == 0 && fileType(&st) != unix.S_IFDIR) {
 		t.enterSynthetic(kid.node, out) // on the way to a region inside this one

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,10 +42,11 @@ type node struct {
 	permanent bool // the root, synthetic directories, roots of regions
 
 	// Guarded by Tree.mu.
-	fd       int    // O_PATH descriptor, -1 while closed
-	pins     int    // users of fd: handlers at work and open files
-	lookups  uint64 // what the kernel will give back by FORGET
-	parent   *node  // where the node was seen last; nil: cannot be reopened by name
+	fd       int       // O_PATH descriptor, -1 while closed
+	pins     int       // users of fd: handlers at work and open files
+	again    time.Time // until then one operation need not ask for the name (stale.go)
+	lookups  uint64    // what the kernel will give back by FORGET
+	parent   *node     // where the node was seen last; nil: cannot be reopened by name
 	name     string
 	handle   *unix.FileHandle // to reopen without a name, where permitted
 	layout   *layout          // what the table puts below this directory

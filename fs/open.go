@@ -110,7 +110,6 @@ func (t *Tree) sameContents(n *node, fd int) bool {
 // clockGrain is more than the steps in which host filesystems keep times.
 const clockGrain = 100 * time.Millisecond
 
-
 // Release ends an open file.
 func (r *raw) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 	if f := r.handles.takeFile(in.Fh); f != nil {

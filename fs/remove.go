@@ -30,7 +30,7 @@ func (t *Tree) remove(id uint64, name string, flags int) unix.Errno {
 	defer t.release(parent)
 	victim := t.hold(parent, dir, name)
 	e = retry(func() error { return unix.Unlinkat(dir, name, flags) })
-	t.drop(victim, e == 0)
+	t.drop(victim, parent, name, e == 0)
 	return e
 }
 
@@ -79,16 +79,20 @@ func (t *Tree) hold(parent *node, dir int, name string) *node {
 	return n
 }
 
-// drop ends a hold. A node that has lost the name it could be reopened by
-// keeps its descriptor until the kernel forgets it or it is seen again.
-func (t *Tree) drop(n *node, gone bool) {
+// drop ends a hold of the node at a name. If the name is gone and the node
+// could be reopened only by it, the node keeps its descriptor until the
+// kernel forgets it or it is seen again.
+func (t *Tree) drop(n, parent *node, name string, gone bool) {
 	if n == nil {
 		return
 	}
 	if gone {
 		t.mu.Lock()
-		n.parent, n.name = nil, ""
+		if n.parent == parent && n.name == name {
+			n.parent, n.name = nil, ""
+		}
 		t.mu.Unlock()
 	}
 	t.release(n)
+	t.trim(0)
 }

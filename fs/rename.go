@@ -46,7 +46,7 @@ func (t *Tree) rename(in *fuse.RenameIn, oldName, newName string) unix.Errno {
 	e = retry(func() error {
 		return unix.Renameat2(fromDir, oldName, toDir, newName, uint(in.Flags))
 	})
-	t.drop(victim, e == 0)
+	t.drop(victim, to, newName, e == 0)
 	if e != 0 {
 		return e
 	}

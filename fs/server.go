@@ -87,7 +87,12 @@ func (t *Tree) serve(device *os.File) (*Server, error) {
 	s := &Server{tree: t, device: own, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
+		var idle sync.WaitGroup
+		stop := make(chan struct{})
+		idle.Go(func() { t.closeIdle(stop) })
 		server.Serve()
+		close(stop)
+		idle.Wait()
 		t.free()
 	}()
 	return s, nil

@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
@@ -26,6 +27,7 @@ type Tree struct {
 	// be opened; empty without the right to.
 	handleRoots map[uint64]int
 	stackDepth  int
+	mainDevice  uint64
 
 	served    atomic.Bool
 	handleFDs atomic.Int64
@@ -41,6 +43,7 @@ type Tree struct {
 	files, dirs list
 	tick        uint64
 	evictions   uint64
+	expected    map[place]time.Time // names to be looked up again, and until when (stale.go)
 	devices     map[uint64]uint64
 	closed      bool
 
@@ -56,7 +59,7 @@ func New(o Options) (*Tree, error) {
 	t := &Tree{
 		opts: o, log: o.Log, budget: o.MaxDescriptors, procFD: -1, stackDepth: 1,
 		nodes: map[uint64]*node{}, byKey: map[key]*node{}, devices: map[uint64]uint64{},
-		roots: map[string]*node{}, handleRoots: map[uint64]int{},
+		roots: map[string]*node{}, handleRoots: map[uint64]int{}, expected: map[place]time.Time{},
 	}
 	if t.log == nil {
 		quiet := logrus.New()
@@ -87,6 +90,9 @@ func (t *Tree) open() error {
 		}
 		fds[r.Virtual], ids[r.Virtual] = fd, id
 		t.roots[r.Virtual] = &node{fd: fd, ident: id} // so that Close finds it
+		if len(fds) == 1 {
+			t.mainDevice = id.dev
+		}
 		t.prepareHandles(fd, id.dev)
 		t.prepareStacking(fd)
 	}

@@ -1,0 +1,51 @@
+package fs
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A held descriptor keeps an inode that was deleted on the host, and its
+// space, from being freed, and the host's filesystem from being unmounted. So
+// descriptors of files are closed when they have not been used for a while;
+// they are reopened when needed. Directories stay: one may be somebody's
+// working directory, and it holds no space to speak of.
+const (
+	idleTick  = 10 * time.Second
+	idleTicks = 3 // closed after two to three ticks without use
+)
+
+// closeIdle does so until stop is closed.
+func (t *Tree) closeIdle(stop <-chan struct{}) {
+	tick := time.NewTicker(idleTick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+			t.closeOlder(idleTicks)
+		}
+	}
+}
+
+// closeOlder advances the clock of uses by one and closes the descriptors of
+// files whose last use was age or more ticks ago. They have a name to be
+// reopened by, so no handle is asked for.
+func (t *Tree) closeOlder(age uint64) {
+	var fds []int
+	t.mu.Lock()
+	t.tick++
+	for n := t.files.tail; n != nil && n.used+age <= t.tick; {
+		prev := n.prev
+		if n.parent != nil || n.lookups == 0 {
+			fds = append(fds, t.takeLocked(n))
+		}
+		n = prev
+	}
+	t.mu.Unlock()
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
