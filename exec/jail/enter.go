@@ -43,7 +43,7 @@ type Inside struct {
 // close-on-exec, no thread can gain rights by executing something, and all
 // threads hold CAP_SYS_ADMIN of the sandbox's own user namespace and nothing
 // else. Its bounding and ambient sets are empty and CAP_SYS_ADMIN is
-// inheritable: that suffices to start a helper with
+// inheritable: that suffices to start a slot with
 // SysProcAttr.AmbientCaps = {CAP_SYS_ADMIN}, while a process that has cleared
 // its sets can never regain one. (As root in tier Host there is no user
 // namespace, and the caller's rights are kept as they are.)

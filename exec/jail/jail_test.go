@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,16 +41,17 @@ var rows = []struct{ name, script, want, never string }{
 	{"capabilities", `grep -E '^Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status | awk '{print $2}' | sort -u`, `^0000000000000000$`, ``},
 	{"no new privileges", `grep NoNewPrivs /proc/self/status`, `1$`, ``},
 	{"pid 1 environment", `cat /proc/1/environ; echo rc=$?`, `(?i)permission denied(.|\n)*rc=1`, `PATH`},
+	{"pid 1 is not dumpable", `stat -c %u /proc/1/environ /proc/1/mem`, `^65534\n65534$`, ``},
 	{"pid 1 links", `readlink /proc/1/exe /proc/1/cwd /proc/1/root; ls /proc/1/fd /proc/1/map_files; echo end`, `end`, `/root|/home|/tmp/|boot|srv|socket`},
 	{"pid 1 memory", `head -c1 /proc/1/mem; cat /proc/1/maps; echo rc=$?`, `(?i)permission denied`, `sandboxfsd|jail.test`},
 	{"pid 1 command line", `tr '\0' ' ' </proc/1/cmdline`, `^sandboxfsd guest ?$`, ``},
 	{"descriptors", `for f in /proc/self/fd/*; do n=${f##*/}; [ $n -gt 2 ] && echo fd$n=$(readlink $f); done 2>/dev/null | grep -v /proc/; echo end`, `end$`, `fd[0-9]+=.`},
 	{"cgroup names", `cut -d: -f3 /proc/self/cgroup | sort -u`, `^/$`, ``},
 	{"passwd", `cat /etc/passwd; id -un; id -gn; echo ~agent`, `(?m)^agent:x:1000:1000:(.|\n)*\nagent\nagent\n/mnt/user-data/workspace$`, `/root|/home/`},
-	{"groups", `id -G`, `^1000( 65534)*$`, ``},
+	{"groups", `id -G`, `^1000$`, ``},
 	{"host name", `hostname; cat /etc/hostname`, `^sandbox\nsandbox$`, ``},
 	{"tmp", `ls -A /tmp /var/tmp /run /dev/shm | grep -v '^$\|:'; for d in /tmp /var/tmp /dev/shm; do echo x >$d/mine && cat $d/mine; done; rm /tmp/mine /var/tmp/mine /dev/shm/mine`, `^x\nx\nx$`, ``},
-	{"keys", `cat /proc/keys`, ``, `_uid|user: |logon`},
+	{"keys", `cat /proc/keys`, ``, `_uid|user: |logon|jail-canary`},
 	{"sysctl", `for f in kernel/core_pattern kernel/hostname vm/drop_caches user/max_user_namespaces kernel/ns_last_pid net/ipv4/ip_forward; do (echo 1 >/proc/sys/$f) 2>&1; done`,
 		`(?i)permission denied`, `(?m)^$`},
 	{"sysrq", `(echo h >/proc/sysrq-trigger) 2>&1; echo rc=$?`, `rc=1`, ``},
@@ -81,6 +83,33 @@ func TestIsolated(t *testing.T) {
 					t.Errorf("must not match %q, got:\n%s", r.never, out)
 				}
 			})
+		}
+	})
+}
+
+// TestEtcIsPublic wants nothing in /etc but what is generated and listed.
+func TestEtcIsPublic(t *testing.T) {
+	forBoth(t, func(t *testing.T) {
+		allowed := []string{"mtab"}
+		for name := range generated(&world{}) {
+			allowed = append(allowed, name)
+		}
+		for _, p := range hostEtc {
+			allowed = append(allowed, strings.SplitN(p, "/", 2)[0])
+		}
+		b := startBox(t, nil)
+		for _, name := range strings.Fields(b.sh(t, "ls -A /etc")) {
+			if !slices.ContainsFunc(allowed, func(p string) bool {
+				prefix, wild := strings.CutSuffix(p, "*")
+				return name == p || wild && strings.HasPrefix(name, prefix)
+			}) {
+				t.Errorf("/etc/%s is shown", name)
+			}
+		}
+		for _, p := range []string{"/etc/shadow", "/etc/ssl/private", "/etc/apt", "/etc/fstab", "/etc/machine-id", "/etc/gitconfig"} {
+			if out, code := b.run(t, "ls", "-d", p); code == 0 {
+				t.Errorf("there is %s", out)
+			}
 		}
 	})
 }

@@ -48,6 +48,11 @@ func buildSystem(w *world, root int) error {
 	return nil
 }
 
+// maskedProc are files of /proc that show an ordinary user's sandbox the names
+// of the same user's keys outside: keys belong to a uid, whatever the
+// namespace. Who mounts another /proc inside has to cover them there as well.
+var maskedProc = [...]string{"keys", "key-users"}
+
 // buildProc mounts a /proc that shows the sandbox's processes only. Its
 // kernel settings belong to the host's uid 0, which nobody here is.
 func buildProc(w *world, root int) error {
@@ -60,6 +65,16 @@ func buildProc(w *world, root int) error {
 	}
 	if err := attach(mnt, root, "proc"); err != nil {
 		return failed(opProc, err)
+	}
+	for _, name := range maskedProc {
+		mnt, err := clone(unix.AT_FDCWD, "/dev/null", 0)
+		if err != nil {
+			return failed("bind /dev/null", err)
+		}
+		err = attach(mnt, root, "proc/"+name)
+		if err != nil && !errors.Is(err, unix.ENOENT) { // a kernel without keys
+			return failed("cover /proc/"+name, err)
+		}
 	}
 	w.Isolation["proc"] = "private"
 	return nil

@@ -29,7 +29,7 @@ func rerunAsUser(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	out := rerun(t, "as-user", dir, "-test.run=^"+name+"$", "-test.v", "-test.timeout=100s")
-	if !strings.Contains(out, "--- PASS: "+name) {
+	if !strings.Contains(out, "\n--- PASS: "+name+" (") || strings.Contains(out, "--- FAIL") {
 		t.Errorf("as an ordinary user:\n%s", out)
 	}
 	if strings.Contains(out, "--- SKIP") {
@@ -63,6 +63,7 @@ func asUser(args []string) error {
 		return err
 	}
 	os.Setenv("TMPDIR", args[0])
+	os.Unsetenv(planted)
 	return unix.Exec("/proc/self/exe", append([]string{"jail.test"}, args[1:]...), os.Environ())
 }
 
