@@ -13,18 +13,18 @@ import (
 // at the executor: the difference is what the wire costs.
 func BenchmarkExecute(b *testing.B) {
 	var e *exec.Executor
-	c, dir := startGuest(b, func(o *guest.ServerOptions) { e = o.Executor })
+	g := startGuest(b, func(o *guest.ServerOptions) { e = o.Executor })
 	argv := []string{"/bin/true"}
 	b.Run("client", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := c.Execute(b.Context(), provider.Command{Argv: argv}); err != nil {
+			if _, err := g.Execute(b.Context(), provider.Command{Argv: argv}); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("executor", func(b *testing.B) {
 		for b.Loop() {
-			p, err := e.Start(b.Context(), exec.Command{Argv: argv, Dir: dir, Env: []string{"PATH=/bin"}})
+			p, err := e.Start(b.Context(), exec.Command{Argv: argv, Dir: g.dir, Env: []string{"PATH=/bin"}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -39,12 +39,12 @@ func BenchmarkExecute(b *testing.B) {
 
 // BenchmarkReadFile is a small file call.
 func BenchmarkReadFile(b *testing.B) {
-	c, dir := startGuest(b, nil)
-	if err := c.WriteFile(b.Context(), dir+"/f", []byte("content\n"), provider.Replace); err != nil {
+	g := startGuest(b, nil)
+	if err := g.WriteFile(b.Context(), g.dir+"/f", []byte("content\n"), provider.Replace); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := c.ReadFile(b.Context(), dir+"/f", provider.LineRange{}); err != nil {
+		if _, err := g.ReadFile(b.Context(), g.dir+"/f", provider.LineRange{}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -52,9 +52,9 @@ func BenchmarkReadFile(b *testing.B) {
 
 // BenchmarkWriteFile is a small atomic write, disk included.
 func BenchmarkWriteFile(b *testing.B) {
-	c, dir := startGuest(b, nil)
+	g := startGuest(b, nil)
 	for b.Loop() {
-		if err := c.WriteFile(b.Context(), dir+"/f", []byte("content\n"), provider.Replace); err != nil {
+		if err := g.WriteFile(b.Context(), g.dir+"/f", []byte("content\n"), provider.Replace); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -78,6 +79,9 @@ func timeoutOf(c provider.Command) time.Duration {
 // notStarted tells what a failed start means: a result, as a shell would
 // give it, with a line for standard error; or an error.
 func notStarted(err error) (res *wireResult, line string, failed error) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, exec.ErrClosed) {
+		return nil, "", errEnding()
+	}
 	var start *exec.StartError
 	if !errors.As(err, &start) {
 		return nil, "", &provider.Error{Kind: provider.Internal, Op: opExecute, Reason: "the command could not be started", Next: "try again", Err: err}
