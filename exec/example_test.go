@@ -21,6 +21,6 @@ func ExampleNewLimited() {
 	out.Close()
 	// Output:
 	// 日本語
-	// [18 bytes left out]
+	// [18 bytes omitted]
 	// 日本語
 }

@@ -62,7 +62,7 @@ func FuzzHeadTail(f *testing.F) {
 		}
 		want := bytes.Clone(head)
 		if omitted > 0 {
-			want = append(append(want, fmt.Sprintf("\n[%d bytes left out]\n", omitted)...), tail...)
+			want = append(append(want, fmt.Sprintf("\n[%d bytes omitted]\n", omitted)...), tail...)
 		}
 		if got := h.Bytes(); !bytes.Equal(got, want) {
 			t.Fatalf("Bytes\nwant %q\n got %q", want, got)

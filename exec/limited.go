@@ -9,7 +9,7 @@ import (
 // Marker is the line that stands for bytes left out of a stream. It begins with
 // a newline, since what is before it may end anywhere.
 func Marker(omitted int64) []byte {
-	return fmt.Appendf(nil, "\n[%d bytes left out]\n", omitted)
+	return fmt.Appendf(nil, "\n[%d bytes omitted]\n", omitted)
 }
 
 // Limited bounds a live stream: the head passes through as it comes, the tail

@@ -92,6 +92,9 @@ func (s *Sandbox) ensure(ctx context.Context) error {
 		locked = false
 		return s.fail(ctx, err)
 	}
+	// What is kept open leads to the guest before this one, which may not
+	// have quite ended.
+	s.client.Close()
 	return nil
 }
 

@@ -47,7 +47,7 @@ var (
 )
 
 func init() {
-	provider.Register(genericID, []string{"deerflow.sandbox.local:LocalSandboxProvider"},
+	provider.Register(genericID, []string{"deerflow.sandbox.local:LocalSandboxProvider", "deerflow.sandbox.local.local_sandbox_provider:LocalSandboxProvider"},
 		func(_ context.Context, cfg provider.Config) (provider.Provider, error) { return New(cfg) })
 }
 

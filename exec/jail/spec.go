@@ -70,6 +70,10 @@ type Spec struct {
 	// TreeDirs are the top-level directories of the tree that appear at the
 	// root, such as "/mnt". In tier Host they must exist on the host.
 	TreeDirs []string
+	// Mounts are paths of the tree, outer ones first, that are mounts of their
+	// own, so that a program that asks whether the tree is there (mountpoint(1))
+	// finds it where it expects it. They must exist.
+	Mounts []string
 	// ReadOnly are paths of the tree that are read-only mounts besides what
 	// the tree itself refuses, such as "/mnt/skills". They must exist.
 	ReadOnly []string
@@ -139,6 +143,11 @@ func (s Spec) resolved() (Spec, error) {
 		}
 		if s.Tier == Isolated && reservedDirs[d[1:]] {
 			return bad("tree directory %q is a place of the sandbox's own", d)
+		}
+	}
+	for _, m := range s.Mounts {
+		if !cleanAbs(m) || !underAny(m, s.TreeDirs) {
+			return bad("mount %q is not in a directory of the tree", m)
 		}
 	}
 	for _, r := range s.ReadOnly {

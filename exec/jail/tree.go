@@ -46,19 +46,36 @@ func attachTree(w *world, root int, tree *os.File) error {
 	if err := replace(root, first, parts); err != nil {
 		return err
 	}
+	for _, p := range w.Mounts {
+		if err := overlay(root, p, 0); err != nil {
+			return err
+		}
+	}
 	for _, p := range w.ReadOnly {
-		at := strings.TrimPrefix(p, "/")
-		part, err := clone(root, at, 0)
-		if err != nil {
-			return failed("bind "+p+" read-only", err)
+		if err := overlay(root, p, unix.MOUNT_ATTR_RDONLY); err != nil {
+			return err
 		}
-		if err := restrict(part, unix.MOUNT_ATTR_RDONLY, 0); err != nil {
-			part.Close()
-			return failed("make "+p+" read-only", err)
-		}
-		if err := attach(part, root, at); err != nil {
-			return failed("attach "+p+" read-only", err)
-		}
+	}
+	return nil
+}
+
+// overlay lays a mount of a path over the path itself, with attributes added.
+func overlay(root int, path string, attributes uint64) error {
+	how := ""
+	if attributes&unix.MOUNT_ATTR_RDONLY != 0 {
+		how = " read-only"
+	}
+	at := strings.TrimPrefix(path, "/")
+	part, err := clone(root, at, 0)
+	if err != nil {
+		return failed("bind "+path+how, err)
+	}
+	if err := restrict(part, attributes, 0); err != nil {
+		part.Close()
+		return failed("make "+path+how, err)
+	}
+	if err := attach(part, root, at); err != nil {
+		return failed("attach "+path+how, err)
 	}
 	return nil
 }

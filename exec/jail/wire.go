@@ -35,6 +35,7 @@ type world struct {
 	Hostname    string            `json:"hostname"`
 	Home        string            `json:"home"`
 	TreeDirs    []string          `json:"tree_dirs"`
+	Mounts      []string          `json:"mounts"`
 	ReadOnly    []string          `json:"read_only"`
 	TmpBytes    int64             `json:"tmp_bytes"`
 	Extra       []byte            `json:"extra"`

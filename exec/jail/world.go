@@ -10,7 +10,7 @@ import (
 func newWorld(s Spec) *world {
 	w := &world{
 		Tier: s.Tier, Net: s.Net, Hostname: s.Hostname, Home: s.Home,
-		TreeDirs: s.TreeDirs, ReadOnly: s.ReadOnly,
+		TreeDirs: s.TreeDirs, Mounts: s.Mounts, ReadOnly: s.ReadOnly,
 		TmpBytes: s.TmpBytes, Extra: s.Extra,
 		MountInside: !mayMount(),
 		UID:         InsideUID, GID: InsideGID,

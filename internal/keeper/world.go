@@ -3,6 +3,7 @@ package keeper
 import (
 	"fmt"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ func (k *keeper) world(spec Spec, table *mapping.Table) (jail.Spec, error) {
 	w := jail.Spec{
 		Tier: jail.Tier(spec.Tier), Net: jail.Net(spec.Net), Name: k.dir.Name(),
 		HostUID: uint32(os.Geteuid()), HostGID: uint32(os.Getegid()),
-		TreeDirs: topDirs(table), ReadOnly: readOnly(table),
+		TreeDirs: topDirs(table), Mounts: mounts(table), ReadOnly: readOnly(table),
 		Limits: cgroup.Limits{Memory: memoryLimit()},
 	}
 	if w.Tier == jail.Host || w.HostUID != 0 {
@@ -97,6 +98,21 @@ func topDirs(table *mapping.Table) []string {
 		dirs = append(dirs, "/"+name)
 	}
 	return dirs
+}
+
+// mounts lists the synthetic directories below the top ones, outer ones first:
+// /mnt/user-data of a thread.
+func mounts(table *mapping.Table) []string {
+	var paths []string
+	for _, r := range table.Regions() {
+		for dir := path.Dir(r.Virtual); path.Dir(dir) != "/"; dir = path.Dir(dir) {
+			if table.IsSynthetic(dir) && !slices.Contains(paths, dir) {
+				paths = append(paths, dir)
+			}
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // readOnly lists the regions that the jail makes read-only mounts too, outer
