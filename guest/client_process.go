@@ -17,7 +17,7 @@ import (
 
 // cancelLimit is how long the client waits for a cancelled command's end:
 // the guest gives its group termGrace.
-const cancelLimit = 10 * time.Second
+const cancelLimit = 6 * time.Second
 
 // clientProcess is a running command, seen from the host.
 type clientProcess struct {
