@@ -1,0 +1,118 @@
+package keeper
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sandboxfs/sandboxfs/mapping"
+	"github.com/sandboxfs/sandboxfs/provider"
+)
+
+func TestMountsOfATable(t *testing.T) {
+	layout := mapping.Layout{Home: "/h"}
+	thread := mapping.Key{Thread: "t"}
+	custom := mapping.Region{Virtual: "/srv/data/in", Host: "/x", Agent: mapping.ReadOnly}
+	tests := []struct {
+		name                  string
+		key                   mapping.Key
+		custom                []mapping.Region
+		top, mounts, readOnly string
+	}{
+		{"a thread", thread, nil, "/mnt", "/mnt/user-data", "/mnt/acp-workspace /mnt/skills /mnt/user-data/uploads"},
+		{"no thread", mapping.Key{}, nil, "/mnt", "", "/mnt/skills"},
+		{"a custom mount", mapping.Key{}, []mapping.Region{custom}, "/mnt /srv", "/srv/data", "/mnt/skills /srv/data/in"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			table, err := layout.Table(tt.key, tt.custom...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []struct {
+				what string
+				got  []string
+				want string
+			}{{"top", topDirs(table), tt.top}, {"mounts", mounts(table), tt.mounts}, {"read-only", readOnly(table), tt.readOnly}} {
+				if got := strings.Join(c.got, " "); got != c.want {
+					t.Errorf("%s = %q, want %q", c.what, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+func TestRootsAreMadeAndNeverThroughASymlink(t *testing.T) {
+	home, outside := t.TempDir(), t.TempDir()
+	table, err := mapping.Layout{Home: home}.Table(mapping.Key{Thread: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots, err := openRoots(Spec{Home: home}, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAll(roots)
+	var names []string
+	for name := range roots {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	if want := []string{mapping.ACPWorkspace, mapping.Skills, mapping.Outputs, mapping.Uploads, mapping.Workspace}; !slices.Equal(names, want) {
+		t.Errorf("roots of %q, want %q", names, want)
+	}
+	workspace := filepath.Join(home, "users/default/threads/t/user-data/workspace")
+	if err := os.Remove(workspace); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, workspace); err != nil {
+		t.Fatal(err)
+	}
+	_, err = openRoots(Spec{Home: home}, table)
+	if !errors.Is(err, provider.Unavailable) || strings.Contains(err.Error(), home) {
+		t.Errorf("a symlink for a region: %v, want unavailable without a host path", err)
+	}
+}
+
+func TestCloseForeignKeepsItsOwn(t *testing.T) {
+	if os.Getenv("SANDBOXFS_TEST_FOREIGN") == "" {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		attr := &os.ProcAttr{
+			Env:   append(os.Environ(), "SANDBOXFS_TEST_FOREIGN=1"),
+			Files: []*os.File{nil, os.Stdout, os.Stderr, w, w, w},
+		}
+		p, err := os.StartProcess("/proc/self/exe", []string{"keeper.test", "-test.run=^" + t.Name() + "$"}, attr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		state, err := p.Wait()
+		if err != nil || !state.Success() {
+			t.Errorf("the child: %v, %v", state, err)
+		}
+		return
+	}
+	closeForeign()
+	for fd, want := range map[int]bool{0: false, 1: true, 2: true, 3: true, 4: false, 5: false} {
+		_, err := os.Readlink("/proc/self/fd/" + string(rune('0'+fd)))
+		if open := err == nil; fd > 2 && open != want {
+			t.Errorf("descriptor %d: open %v, want %v", fd, open, want)
+		}
+	}
+	// The runtime's poller must still work.
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go w.Write([]byte("x"))
+	if _, err := r.Read(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+}
