@@ -42,10 +42,11 @@
 // descriptor in: no mount table of the host ever shows it, and it ends with
 // the sandbox. An ordinary user cannot, so pid 1 mounts in its own user
 // namespace and passes the /dev/fuse descriptor out to be served. Every kernel
-// that this project supports (6.1 and newer) allows that, and all it asks for is an openable
-// /dev/fuse, which the set-id program fusermount3 asks for as well: there is no
-// machine where that program would help, so it is not used.
-// Either way the mount's root is "/" and its source a constant.
+// that this project supports (6.1 and newer) allows that, and all it asks for
+// is an openable /dev/fuse. The set-id program fusermount3 asks for that as
+// well, as it opens the device with the user's rights: there is no machine
+// where it would help, so it is not used. Either way the mount's root is "/"
+// and its source a constant.
 //
 // # Why pid 1 executes itself
 //

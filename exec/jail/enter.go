@@ -48,7 +48,7 @@ type Inside struct {
 // its sets can never regain one. (As root in tier Host there is no user
 // namespace, and the caller's rights are kept as they are.)
 func Enter() (*Inside, error) {
-	if err := unix.CloseRange(controlFD, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+	if err := unix.CloseRange(controlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return nil, failed("close_range", err)
 	}
 	if os.Getpid() != 1 {

@@ -37,15 +37,22 @@ func failed(op string, err error) *Error {
 	if errors.As(err, &e) {
 		return e
 	}
+	err = cause(err)
+	return &Error{Op: op, Err: err, Cure: cureFor(op, err, knob)}
+}
+
+// cause strips the operation and the path, which may be a host's, from an
+// error of the standard library.
+func cause(err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
-		err = pe.Err // the path may be a host's
+		return pe.Err
 	}
 	var se *os.SyscallError
 	if errors.As(err, &se) {
-		err = se.Err
+		return se.Err
 	}
-	return &Error{Op: op, Err: err, Cure: cureFor(op, err, knob)}
+	return err
 }
 
 // knob reads a kernel setting; "" when it does not exist here.

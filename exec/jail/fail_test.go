@@ -103,6 +103,8 @@ func TestStartFailures(t *testing.T) {
 			{"program is no guest", func(s *Spec) { s.Program = "/bin/true" }, []string{"it ended while its world was being built"}},
 			{"read-only path missing", func(s *Spec) { s.ReadOnly = []string{"/mnt/absent"} }, []string{"bind /mnt/absent read-only", "no such file"}},
 			{"tree directory missing", func(s *Spec) { s.TreeDirs = []string{"/mnt", "/absent"} }, []string{"bind /absent of the tree", "no such file"}},
+			{"no place on the host", func(s *Spec) { s.Tier = Host; s.TreeDirs = []string{"/hidden"}; s.ReadOnly = nil },
+				[]string{"find the place for /hidden", "mkdir /hidden"}},
 			{"server fails", func(s *Spec) {
 				s.Serve = func(f *os.File) error { f.Close(); return errors.New("no server today") }
 			}, []string{"serve the tree", "no server today"}},

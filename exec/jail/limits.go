@@ -27,7 +27,7 @@ func (j *Jail) limit(s Spec, w *world) error {
 		return failed("create cgroup", err)
 	}
 	j.group = g
-	w.setLimits(s, g)
+	w.bound(s, g)
 	w.Isolation["cgroup"] = g.String()
 	return nil
 }
@@ -42,12 +42,12 @@ func (j *Jail) dropGroup() {
 
 // noGroup has resource limits do what they can without a cgroup.
 func (w *world) noGroup(s Spec, why string) {
-	w.setLimits(s, nil)
+	w.bound(s, nil)
 	w.Isolation["cgroup"] = "none: " + why
 }
 
-// setLimits says which limits the guest sets itself and by what each holds.
-func (w *world) setLimits(s Spec, g *cgroup.Group) {
+// bound says which limits the guest sets itself and by what each holds.
+func (w *world) bound(s Spec, g *cgroup.Group) {
 	rlimit := "rlimit"
 	if !w.OwnUserNS {
 		rlimit = "nothing" // root's rights are left alone

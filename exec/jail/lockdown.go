@@ -55,8 +55,8 @@ func dropCaps() error {
 	return nil
 }
 
-// limit is one resource limit; the hard one is never raised.
-type limit struct {
+// rlimit is one resource limit; the hard one is never raised.
+type rlimit struct {
 	resource   int
 	soft, hard uint64
 }
@@ -64,20 +64,20 @@ type limit struct {
 // setLimits sets the resource limits that every process here inherits. They
 // are the only ones where no cgroup could be had.
 func setLimits(w *world) error {
-	limits := []limit{{unix.RLIMIT_CORE, 0, 0}}
+	limits := []rlimit{{unix.RLIMIT_CORE, 0, 0}}
 	if w.Tier == Isolated {
 		limits = append(limits,
-			limit{unix.RLIMIT_NOFILE, 1024, 4096},
-			limit{unix.RLIMIT_MEMLOCK, 8 << 20, 8 << 20},
-			limit{unix.RLIMIT_FSIZE, unix.RLIM_INFINITY, unix.RLIM_INFINITY},
+			rlimit{unix.RLIMIT_NOFILE, 1024, 4096},
+			rlimit{unix.RLIMIT_MEMLOCK, 8 << 20, 8 << 20},
+			rlimit{unix.RLIMIT_FSIZE, unix.RLIM_INFINITY, unix.RLIM_INFINITY},
 		)
 	}
 	if w.Pids > 0 && w.OwnUserNS {
 		// Counted for this user namespace alone.
-		limits = append(limits, limit{unix.RLIMIT_NPROC, uint64(w.Pids), uint64(w.Pids)})
+		limits = append(limits, rlimit{unix.RLIMIT_NPROC, uint64(w.Pids), uint64(w.Pids)})
 	}
 	if w.DataBytes > 0 && w.OwnUserNS {
-		limits = append(limits, limit{unix.RLIMIT_DATA, uint64(w.DataBytes), uint64(w.DataBytes)})
+		limits = append(limits, rlimit{unix.RLIMIT_DATA, uint64(w.DataBytes), uint64(w.DataBytes)})
 	}
 	for _, l := range limits {
 		var old syscall.Rlimit

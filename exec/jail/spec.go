@@ -68,7 +68,8 @@ type Spec struct {
 	// settings for writing, whatever the capabilities.
 	HostUID, HostGID uint32
 	// TreeDirs are the top-level directories of the tree that appear at the
-	// root, such as "/mnt". In tier Host they must exist on the host.
+	// root, such as "/mnt". In tier Host they must exist on the host, and what
+	// the host has there is hidden.
 	TreeDirs []string
 	// Mounts are paths of the tree, outer ones first, that are mounts of their
 	// own, so that a program that asks whether the tree is there (mountpoint(1))

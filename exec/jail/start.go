@@ -148,7 +148,7 @@ func (j *Jail) fork(s Spec, w *world, control *os.File) (*osexec.Cmd, error) {
 		// refuse, and rules of delegation that only the clone itself tries. If
 		// it was not the group's fault, the next attempt fails the same way.
 		j.dropGroup()
-		w.noGroup(s, "the kernel refused to start a process in it: "+failed("", err).Err.Error())
+		w.noGroup(s, "the kernel refused to start a process in it: "+cause(err).Error())
 	}
 	cmd := command(s, w, control)
 	return cmd, cmd.Start()

@@ -19,21 +19,15 @@ type detached struct {
 // read-only mounts over those of its paths that are read-only. The whole tree
 // is attached for a moment only, so that no mount shows more of it than asked.
 func attachTree(w *world, root int, tree *os.File) error {
-	first := strings.TrimPrefix(w.TreeDirs[0], "/")
-	if w.Tier == Isolated {
-		for _, d := range w.TreeDirs {
-			if err := makeDir(root, strings.TrimPrefix(d, "/")); err != nil {
-				return failed("mkdir "+d, err)
-			}
+	for _, d := range w.TreeDirs {
+		if err := mountPoint(w, root, strings.TrimPrefix(d, "/")); err != nil {
+			return err
 		}
 	}
+	first := strings.TrimPrefix(w.TreeDirs[0], "/")
 	err := unix.MoveMount(int(tree.Fd()), "", root, first, unix.MOVE_MOUNT_F_EMPTY_PATH)
 	if err != nil {
-		e := failed("attach the tree at "+w.TreeDirs[0], err)
-		if err == unix.ENOENT {
-			e.Cure = "make the directory on the host: 'mkdir " + w.TreeDirs[0] + "'"
-		}
-		return e
+		return failed("attach the tree at "+w.TreeDirs[0], err)
 	}
 	var parts []detached
 	for _, d := range w.TreeDirs {
@@ -76,6 +70,28 @@ func overlay(root int, path string, attributes uint64) error {
 	}
 	if err := attach(part, root, at); err != nil {
 		return failed("attach "+path+how, err)
+	}
+	return nil
+}
+
+// mountPoint makes the directory that a part of the tree is put on; the host's
+// own root gets none.
+func mountPoint(w *world, root int, at string) error {
+	if w.Tier == Isolated {
+		if err := makeDir(root, at); err != nil {
+			return failed("mkdir /"+at, err)
+		}
+		return nil
+	}
+	var st unix.Stat_t
+	err := unix.Fstatat(root, at, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		err = unix.ENOTDIR
+	}
+	if err != nil {
+		e := failed("find the place for /"+at, err)
+		e.Cure = "tier host needs a directory there on the host: 'mkdir /" + at + "'"
+		return e
 	}
 	return nil
 }
