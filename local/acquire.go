@@ -84,7 +84,7 @@ func (s *Sandbox) ensure(ctx context.Context) error {
 			return s.fail(ctx, err)
 		}
 	}
-	if err := s.p.makeRoom(ctx); err != nil {
+	if err := s.p.makeRoom(ctx, dir); err != nil {
 		return s.fail(ctx, err)
 	}
 	if err := s.create(ctx, dir); err != nil {

@@ -167,8 +167,9 @@ func (p *Provider) Collect(ctx context.Context) ([]string, error) {
 }
 
 // makeRoom ends the sandbox that has been idle longest while there are as
-// many as allowed. The one about to be made counts: its lock is held.
-func (p *Provider) makeRoom(ctx context.Context) error {
+// many as allowed. Those about to be made count, own among them: each
+// maker looks only after it has its own lock.
+func (p *Provider) makeRoom(ctx context.Context, own *rundir.Dir) error {
 	limit := p.cfg.Local.MaxSandboxes
 	dirs, err := p.run.List()
 	if err != nil || len(dirs) <= limit {
@@ -181,7 +182,13 @@ func (p *Provider) makeRoom(ctx context.Context) error {
 	var idle []candidate
 	live := 1
 	for _, dir := range dirs {
+		if dir.Name() == own.Name() {
+			continue
+		}
 		if dir.Keeper() == 0 {
+			if dir.Locked() {
+				live++ // being made
+			}
 			continue
 		}
 		live++

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
 	"time"
@@ -40,7 +41,7 @@ func runGuest() error {
 		return err
 	}
 	defer executor.Close()
-	inside.Isolation["tree_end"] = executor.Mechanism()
+	maps.Copy(inside.Isolation, executor.Isolation())
 	if err := inside.Ready(); err != nil {
 		return err
 	}

@@ -123,6 +123,9 @@ func TestLockGivesUpWithItsContext(t *testing.T) {
 	if _, err := dir.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Lock = %v", err)
 	}
+	if !dir.Locked() {
+		t.Error("a held lock is not seen")
+	}
 	if l, err := dir.TryLock(); l != nil || err != nil {
 		t.Errorf("TryLock = %v, %v", l, err)
 	}
