@@ -3,6 +3,7 @@ package exec
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -49,7 +50,7 @@ func attackMain(name, end string) {
 		limit := syscall.Timespec{Nsec: 500e6}
 		syscall.RawSyscall6(unix.SYS_PPOLL, 0, 0, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
 	}
-	if end != "kill" {
+	if end == "exit" || end == "late" {
 		syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 	}
 	forever()
@@ -263,5 +264,42 @@ func TestSandboxAttacks(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// While a command uses up every process that commands may have, the guest works
+// on: it makes slots, and a start succeeds or says quickly why not.
+func TestSandboxBombLeavesTheGuestAlive(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the attacker is a copy of the test binary, which the race detector does not allow")
+	}
+	e := executor(t, func(c *Config) {
+		c.MaxProcesses = 300
+		c.KillTimeout = 15 * time.Second
+	})
+	p := start(t, e, Command{Argv: []string{attackProgram(t), "attack", "bomb", "stay"}, Dir: "/tmp", Env: testEnv})
+	expect(t, p, "set off\n")
+	waitFor(t, "the bomb to fill the limit", func() bool { return len(strangers(t, e)) > 250 })
+	for range 5 {
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		other, err := e.Start(ctx, Command{Argv: []string{"true"}, Dir: "/tmp"})
+		cancel()
+		var serr *StartError
+		switch {
+		case err == nil:
+			collect(t, other)
+		case !errors.As(err, &serr) || serr.Reason != NoResources:
+			t.Errorf("after %v: %v", time.Since(begun), err)
+		}
+		t.Logf("%v: %v", time.Since(begun), err)
+	}
+	p.Kill()
+	p.Stdout.Close()
+	p.Stderr.Close()
+	p.Wait()
+	noStrangers(t, e)
+	if o := run(t, e, script("echo on")); o.stdout != "on\n" {
+		t.Errorf("%+v", o)
 	}
 }

@@ -39,9 +39,10 @@ var ErrClosed = errors.New("the executor is closed")
 // stays as the first warm one: a version number says nothing about what a
 // container lets through. The error names the call that failed and its cure.
 //
-// The process should be pid 1 of its sandbox; without pid namespaces it becomes
-// a subreaper otherwise, and every child that it did not start through this
-// executor is taken for a command's left-over when a slot is lost.
+// The process should be pid 1 of its sandbox. Without pid namespaces it becomes
+// a subreaper otherwise, it calls [CatchSignals], and every child that it did
+// not start through this executor is taken for a command's left-over when a slot
+// is lost.
 func New(cfg Config) (*Executor, error) {
 	e := &Executor{cfg: cfg.withDefaults(), live: map[*slotHandle]struct{}{}}
 	if e.cfg.MaxProcesses == 0 {
@@ -88,6 +89,7 @@ func (e *Executor) probe() (*slotHandle, error) {
 		}
 	}
 	e.form = formSubreaper
+	CatchSignals() // commands may be able to signal this process
 	if err := becomeSubreaper(); err != nil {
 		return nil, err
 	}

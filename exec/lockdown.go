@@ -48,11 +48,6 @@ func (s *slot) lockDown(c slotConfig) error {
 	default:
 		return fmt.Errorf("receive settings: %w", errWire)
 	}
-	if c.maxProcesses > 0 {
-		if err := lowerLimit(unix.RLIMIT_NPROC, c.maxProcesses); err != nil {
-			return fmt.Errorf("setrlimit(RLIMIT_NPROC): %w", err)
-		}
-	}
 	forker := make(chan error)
 	go s.forker(forker)
 	<-forker // the thread is there, with an empty bounding set
@@ -78,6 +73,12 @@ func (s *slot) lockDown(c slotConfig) error {
 		return err
 	}
 	reserveThreads(slotThreads)
+	// Last, since other commands may have used up what is left for this one.
+	if c.maxProcesses > 0 {
+		if err := lowerLimit(unix.RLIMIT_NPROC, c.maxProcesses); err != nil {
+			return fmt.Errorf("setrlimit(RLIMIT_NPROC): %w", err)
+		}
+	}
 	return nil
 }
 

@@ -1,8 +1,10 @@
 package exec
 
 import (
+	"os"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // reserveThreads makes Go's runtime have n threads to spare. A runtime that
@@ -26,4 +28,17 @@ func reserveThreads(n int) {
 	ready.Wait()
 	close(release)
 	end.Wait()
+	settleThreads()
+}
+
+// settleThreads waits until every thread that the runtime has decided to make
+// exists: it makes some of them in the background, a moment later.
+func settleThreads() {
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Microsecond) {
+		wanted, _ := runtime.ThreadCreateProfile(nil)
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil || len(tasks) >= wanted {
+			return
+		}
+	}
 }
