@@ -39,14 +39,15 @@ type Inside struct {
 // exits.
 //
 // The program executes itself once on the way, so what it did before Enter is
-// done twice. Afterwards the process is not dumpable, every inherited descriptor is
-// close-on-exec, no thread can gain rights by executing something, and all
-// threads hold CAP_SYS_ADMIN of the sandbox's own user namespace and nothing
-// else. Its bounding and ambient sets are empty and CAP_SYS_ADMIN is
-// inheritable: that suffices to start a slot with
+// done twice. Afterwards the process is not dumpable, every inherited
+// descriptor is close-on-exec, no thread can gain rights by executing
+// something, and all threads hold CAP_SYS_ADMIN of the sandbox's own user
+// namespace and nothing else. Its bounding and ambient sets are empty and
+// CAP_SYS_ADMIN is inheritable: that suffices to start a slot with
 // SysProcAttr.AmbientCaps = {CAP_SYS_ADMIN}, while a process that has cleared
 // its sets can never regain one. (As root in tier Host there is no user
-// namespace, and the caller's rights are kept as they are.)
+// namespace, and the caller's rights are kept as they are. In a program built
+// with cgo the ambient set keeps CAP_SYS_ADMIN.)
 func Enter() (*Inside, error) {
 	if err := unix.CloseRange(controlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return nil, failed("close_range", err)
