@@ -50,7 +50,7 @@ func TestSuite(t *testing.T) {
 					Dir: filepath.Join(m.Dir, "mnt/user-data/workspace"), Host: w.host(t, "/mnt/user-data/workspace"),
 					Other:    filepath.Join(m.Dir, "mnt/user-data/outputs"),
 					ReadOnly: filepath.Join(m.Dir, "mnt/skills"), ReadOnlyHost: w.host(t, "/mnt/skills"),
-					Synthetic: filepath.Join(m.Dir, "mnt"), SlowWalk: f.quick,
+					Synthetic: filepath.Join(m.Dir, "mnt"), Quick: f.quick,
 				}
 				if f.spec.Ownership == fs.Owner {
 					s.Single = &shown

@@ -16,7 +16,10 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // testDirectories lists directories whole, in parts, again, and while they
 // change.
 func testDirectories(t *testing.T, s Subject) {
-	const count = 3000
+	count := 3000
+	if s.Quick {
+		count = 600
+	}
 	dir, _ := fresh(t, s)
 	for i := range count {
 		put(t, filepath.Join(dir, fmt.Sprintf("file-%05d", i)), "")

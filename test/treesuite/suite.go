@@ -30,8 +30,9 @@ type Subject struct {
 	Synthetic string
 	// Single is the owner that everything is shown as; nil: owners are real.
 	Single *Account
-	// SlowWalk leaves out the walk over 50,000 files.
-	SlowWalk bool
+	// Quick makes large directories and deep trees smaller, and leaves out
+	// the walk over 50,000 files.
+	Quick bool
 }
 
 // Account is an owner by its numbers.
