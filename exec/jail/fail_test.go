@@ -61,6 +61,7 @@ func TestBadSpecs(t *testing.T) {
 		{"no tree", func(s *Spec) { s.TreeDirs = nil }, "no directory of the tree"},
 		{"nested tree directory", func(s *Spec) { s.TreeDirs = []string{"/mnt/x"} }, "top-level"},
 		{"tree over /usr", func(s *Spec) { s.TreeDirs = []string{"/usr"} }, "place of the sandbox's own"},
+		{"mount outside", func(s *Spec) { s.Mounts = []string{"/usr/x"} }, "not in a directory of the tree"},
 		{"read-only outside", func(s *Spec) { s.ReadOnly = []string{"/etc"} }, "not in a directory of the tree"},
 		{"read-only unclean", func(s *Spec) { s.ReadOnly = []string{"/mnt/../etc"} }, "not in a directory of the tree"},
 		{"host name", func(s *Spec) { s.Hostname = "a\nb" }, "host name"},
@@ -103,7 +104,7 @@ func TestStartFailures(t *testing.T) {
 			{"program is no guest", func(s *Spec) { s.Program = "/bin/true" }, []string{"it ended while its world was being built"}},
 			{"read-only path missing", func(s *Spec) { s.ReadOnly = []string{"/mnt/absent"} }, []string{"bind /mnt/absent read-only", "no such file"}},
 			{"tree directory missing", func(s *Spec) { s.TreeDirs = []string{"/mnt", "/absent"} }, []string{"bind /absent of the tree", "no such file"}},
-			{"no place on the host", func(s *Spec) { s.Tier = Host; s.TreeDirs = []string{"/hidden"}; s.ReadOnly = nil },
+			{"no place on the host", func(s *Spec) { s.Tier = Host; s.TreeDirs = []string{"/hidden"}; s.Mounts, s.ReadOnly = nil, nil },
 				[]string{"find the place for /hidden", "mkdir /hidden"}},
 			{"server fails", func(s *Spec) {
 				s.Serve = func(f *os.File) error { f.Close(); return errors.New("no server today") }

@@ -60,6 +60,8 @@ var rows = []struct{ name, script, want, never string }{
 	{"remount", `mount -o remount,rw,bind /mnt/skills; mount -o remount,rw /; umount /mnt/skills; touch /mnt/skills/x /x; echo rc=$?`, `rc=1`, `rc=0`},
 	{"read-only mounts", `echo evil >/mnt/skills/pub/SKILL.md; touch /mnt/user-data/uploads/x; cat /mnt/skills/pub/SKILL.md; stat -f -c %t /mnt/skills >/dev/null; grep -c ' /mnt/\(skills\|user-data/uploads\) ro,' /proc/self/mountinfo`,
 		`(?s)Read-only.*Read-only.*SKILL-ORIGINAL.*2$`, ``},
+	{"mounts of their own", `for d in /mnt /mnt/user-data /mnt/user-data/uploads /mnt/user-data/workspace; do mountpoint -q $d && echo $d; done`,
+		`^/mnt\n/mnt/user-data\n/mnt/user-data/uploads$`, ``},
 	{"devices", `ls /dev | tr '\n' ' '; ls /dev/mem /dev/kmsg /dev/fuse /dev/kvm 2>&1 | grep -vc 'No such'`, `^fd full null ptmx pts random shm stderr stdin stdout tty urandom zero 0$`, ``},
 	{"devices work", `head -c4 /dev/zero | od -An -tx1; head -c8 /dev/urandom | wc -c; echo x >/dev/null; echo x >/dev/full; script -qec 'tty' /dev/null </dev/null`, `(?s)00 00 00 00\n8\n.*No space left.*/dev/pts/0`, ``},
 	{"processes", `ls -d /proc/[0-9]* | wc -l; ps -eo args 2>/dev/null | head -20`, `^[1-9]\n`, `systemd|jail.test|sshd`},

@@ -241,7 +241,7 @@ func baseSpec(t testing.TB) (Spec, string) {
 	t.Cleanup(func() { f.Close() })
 	s := Spec{
 		Tier: Isolated, Net: NetNone, HostUID: testUID, HostGID: testUID,
-		TreeDirs: []string{"/mnt"}, ReadOnly: []string{"/mnt/skills", "/mnt/user-data/uploads"},
+		TreeDirs: []string{"/mnt"}, Mounts: []string{"/mnt/user-data"}, ReadOnly: []string{"/mnt/skills", "/mnt/user-data/uploads"},
 		Listener: f, Extra: []byte("hello"),
 	}
 	if os.Geteuid() != 0 {
