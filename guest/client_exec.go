@@ -61,13 +61,7 @@ func (c *Client) start(ctx context.Context, cmd provider.Command) (*clientProces
 	// From here the end of ctx must not be missed by a read or a write.
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	in, err := c.upgradeConn(conn, body)
-	if !stop() && err == nil {
-		err = ctx.Err()
-		if err != nil {
-			err = &lateError{err}
-		}
-	}
-	if err != nil {
+	if inTime := stop(); err != nil || !inTime {
 		conn.Close()
 		if cause := ctx.Err(); cause != nil {
 			return nil, c.given(opExecute, "", cause)
@@ -83,9 +77,6 @@ func (c *Client) start(ctx context.Context, cmd provider.Command) (*clientProces
 	p.begin(ctx)
 	return p, nil
 }
-
-// lateError is a context that ended just when the answer came.
-type lateError struct{ error }
 
 // upgradeConn sends the command and waits for the 101.
 func (c *Client) upgradeConn(conn net.Conn, body []byte) (*bufio.Reader, error) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,24 @@ func checkDownload(root, p string) error {
 	return nil
 }
 
+// checkOpened refuses a file that was reached through a link which leads out of
+// root. Where there is no /proc to ask, the path's letters must do. Kind:
+// denied.
+func checkOpened(root, p string, file *os.File) error {
+	at, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(file.Fd())))
+	if err != nil {
+		return nil
+	}
+	real := root
+	if dir, err := filepath.EvalSymlinks(root); err == nil {
+		real = dir
+	}
+	if !strings.HasPrefix(at, strings.TrimSuffix(real, "/")+"/") {
+		return &provider.Error{Kind: provider.Denied, Op: opDownload, Path: p, Reason: "it is a link that leads out of " + root, Next: "copy the file itself below " + root}
+	}
+	return nil
+}
+
 // handleDownload streams a file (AIO's GET /v1/file/download). The length is
 // announced; a file that shrinks meanwhile breaks the connection, and with
 // change_policy=abort so does any other change.
@@ -42,6 +61,10 @@ func (s *server) handleDownload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer file.Close()
+	if err := checkOpened(s.o.DownloadRoot, p, file); err != nil {
+		s.writeFileFailure(w, p, err)
+		return
+	}
 	if before.Size() > provider.MaxDownload {
 		s.writeFileFailure(w, p, &provider.Error{Kind: provider.TooLarge, Op: opDownload, Path: p, Reason: "the file is larger than 100 MiB", Next: "split or compress it by a command"})
 		return

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"maps"
 	"net/http"
 
 	"github.com/sandboxfs/sandboxfs/internal/version"
@@ -15,6 +16,13 @@ func (s *server) handleStatus(w http.ResponseWriter, _ *http.Request) {
 	info.State = "idle"
 	if commands > 0 {
 		info.State = "running"
+	}
+	if !s.base.hasBash() {
+		info.Isolation = maps.Clone(info.Isolation)
+		if info.Isolation == nil {
+			info.Isolation = map[string]string{}
+		}
+		info.Isolation["shell"] = "sh, for there is no bash in this sandbox"
 	}
 	s.writeJSON(w, http.StatusOK, wireStatus{Version: version.Get().Version, Info: info, Busy: busy})
 }

@@ -20,7 +20,7 @@ func testDownload(e *env) {
 func testDownloadRefuses(e *env) {
 	e.put("f", "x")
 	big := e.path("big")
-	e.sh("cd " + e.dir + "; mkdir dir; mkfifo fifo; ln -s /proc/self/environ toproc; truncate -s 101M " + big + " || dd if=/dev/zero of=" + big + " bs=1 count=0 seek=101M")
+	e.sh("cd " + e.dir + "; mkdir dir; mkfifo fifo; ln -s /proc/self/environ toproc; ln -s " + e.f.Undownloadable + " out; ln -s f link; truncate -s 101M " + big + " || dd if=/dev/zero of=" + big + " bs=1 count=0 seek=101M")
 	for p, kinds := range map[string][]provider.Kind{
 		e.path("dir/../f"): {provider.Denied},
 		e.path("../x"):     {provider.Denied},
@@ -32,10 +32,14 @@ func testDownloadRefuses(e *env) {
 		e.path("missing"):  {provider.NotFound},
 		e.path("dir"):      {provider.Invalid},
 		e.path("fifo"):     {provider.Invalid},
+		e.path("out"):      {provider.Denied},
 		e.path("toproc"):   {provider.Denied, provider.Invalid},
 		big:                {provider.TooLarge},
 	} {
 		_, err := e.download(p)
 		e.wantKind("download "+p, err, kinds...)
+	}
+	if got, err := e.download(e.path("link")); err != nil || got != "x" {
+		e.Errorf("a link that stays: got %q, %v", got, err)
 	}
 }
