@@ -111,7 +111,7 @@ func TestSandboxTerminalJobControl(t *testing.T) {
 		expectUntil(t, p, step.want)
 	}
 	io.WriteString(p.Stdin, "exit 9\r")
-	if o := collect(t, p); o.ExitCode != 9 || o.LeftRunning != 1 {
+	if o := collect(t, p); o.ExitCode != 9 || o.LeftRunning < 1 { // setsid itself may still be there
 		t.Errorf("%+v", o.Status)
 	}
 	noStrangers(t, e)
