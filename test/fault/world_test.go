@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	rounds = flag.Int("fault.rounds", 8, "times that each process is killed")
+	rounds = flag.Int("fault.rounds", 5, "times that each process is killed")
 	seed   = flag.Uint64("fault.seed", 0, "what random moments are made from; 0 for another each time")
 )
 
@@ -229,5 +229,5 @@ func (s *started) running() bool {
 // pause waits for a random time, so that what follows comes at any moment of
 // what runs beside it.
 func (w *world) pause(most time.Duration) {
-	time.Sleep(time.Duration(w.random.Int64N(int64(most))))
+	time.Sleep(time.Duration(w.random.Int64N(int64(most)))) // no event: any moment is meant
 }
