@@ -136,11 +136,10 @@ func openDescriptors() []string {
 
 // mounted is a tree mounted at Dir and served by another process.
 type mounted struct {
-	Dir  string
-	cmd  *osexec.Cmd
-	in   *os.File
-	out  *bufio.Reader
-	fail func()
+	Dir string
+	cmd *osexec.Cmd
+	in  *os.File
+	out *bufio.Reader
 }
 
 // lifetime bounds every serving process, so that a stuck kernel call cannot

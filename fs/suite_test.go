@@ -30,7 +30,7 @@ func TestSuite(t *testing.T) {
 		{name: "owner without passthrough", spec: childSpec{UID: 1000, GID: 1000, Passthrough: fs.PassthroughOff}, quick: true},
 		{name: "preserve", spec: childSpec{Ownership: fs.Preserve}, quick: true},
 		{name: "preserve without passthrough", spec: childSpec{Ownership: fs.Preserve, Passthrough: fs.PassthroughOff}, quick: true},
-		{name: "unprivileged", spec: childSpec{UID: 1000, GID: 1000, FileLimit: few}, as: &nobody},
+		{name: "unprivileged", spec: childSpec{UID: 1000, GID: 1000, FileLimit: few}, as: &nobody, quick: true},
 		{name: "few descriptors", spec: childSpec{UID: 1000, GID: 1000, MaxDescriptors: 32}, quick: true},
 		{name: "unprivileged with few descriptors", spec: childSpec{UID: 1000, GID: 1000, MaxDescriptors: 32}, as: &nobody, quick: true},
 	}

@@ -19,7 +19,7 @@ func testLinks(t *testing.T, s Subject) {
 		for i, name := range []string{"b", "c"} {
 			must(t, os.Link(in("a"), in(name)))
 			for _, n := range []string{"a", name} { // at once, under every name
-				if st := lstat(t, in(n)); st.Nlink != uint64(i+2) {
+				if st := lstat(t, in(n)); uint64(st.Nlink) != uint64(i+2) {
 					t.Errorf("after link %d %s shows %d links", i, n, st.Nlink)
 				}
 			}
