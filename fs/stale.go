@@ -44,8 +44,10 @@ func (t *Tree) stale(n *node) bool {
 // follows uses that, even if the name is somebody else's again by then: a
 // plain directory would have done the same.
 
-// staleRetry is how long the kernel may take for its second attempt.
-const staleRetry = 100 * time.Millisecond
+// staleRetry is how long the kernel may take for its second attempt, also on
+// a loaded machine. It is within [CacheTime], so that what is used without
+// asking for the name is never older than what the kernel may use anyway.
+const staleRetry = CacheTime / 2
 
 // place is a name in a directory.
 type place struct {
