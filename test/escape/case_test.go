@@ -134,8 +134,8 @@ func FuzzParseExpectations(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
-		if strings.Count(in, "(") > 50 || len(in) > 500 {
-			return // the expressions' own compiler is not what is tested
+		if strings.Contains(in, "{") || len(in) > 200 {
+			return // a counted repetition keeps the expressions' own compiler busy
 		}
 		parts, err := ParseExpectations(in)
 		if err != nil {

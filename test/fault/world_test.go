@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	rounds = flag.Int("fault.rounds", 5, "times that each process is killed")
+	rounds = flag.Int("fault.rounds", 10, "times that each process is killed")
 	seed   = flag.Uint64("fault.seed", 0, "what random moments are made from; 0 for another each time")
 )
 
