@@ -24,6 +24,7 @@ func run(ctx context.Context, args []string) int {
 	}
 	for _, v := range verbs {
 		v.OnUsageError = wrongUsage // it is not inherited
+		v.HideHelpCommand = true    // else no thread could be called "h" or "help"
 	}
 	app := &cli.App{
 		Name:                      "sandboxfs",

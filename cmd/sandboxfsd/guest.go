@@ -34,11 +34,11 @@ func runGuest() error {
 	}
 	var spec keeper.GuestSpec
 	if err := json.Unmarshal(inside.Extra, &spec); err != nil {
-		return err
+		return inside.Fail(err)
 	}
 	executor, err := exec.New(exec.Config{})
 	if err != nil {
-		return err
+		return inside.Fail(err)
 	}
 	defer executor.Close()
 	maps.Copy(inside.Isolation, executor.Isolation())

@@ -160,6 +160,16 @@ func (in *Inside) Ready() error {
 	return nil
 }
 
+// Fail tells the host, instead of Ready, why the guest cannot do its work, and
+// returns the error. The caller exits.
+func (in *Inside) Fail(err error) error {
+	in.ready.Do(func() {
+		// The host ends us whether or not it reads this.
+		_ = send(in.control, message{Kind: kindFailed, Failure: toFailure(err)})
+	})
+	return err
+}
+
 // Done is closed when the keeper is gone: nobody serves the tree any more and
 // the guest should exit. (The kernel's parent-death signal usually comes
 // first.)
