@@ -31,6 +31,8 @@ type Config struct {
 	MaxProcesses uint64
 	// Form restricts the choice of mechanism.
 	Form Form
+	// Confinement is Confined unless set.
+	Confinement Confinement
 
 	// unscoped does without Landlock, as on a kernel before 6.12; for tests.
 	unscoped bool
@@ -46,6 +48,19 @@ const (
 	FormNamespaceOnly
 	// FormSubreaperOnly does without namespaces.
 	FormSubreaperOnly
+)
+
+// Confinement says what a command is kept from.
+type Confinement int
+
+const (
+	// Confined commands hold no capability, can regain none, and make only
+	// the system calls of the filter.
+	Confined Confinement = iota
+	// Unconfined commands have the rights of whoever the guest runs as: for
+	// the tier that shows the host's own root. Root keeps its capabilities;
+	// another user has none to keep. Their trees are ended all the same.
+	Unconfined
 )
 
 // withDefaults fills in what is zero.

@@ -113,7 +113,9 @@ func (e *Executor) Isolation() map[string]string {
 		"seccomp":  "allow-list",
 		"landlock": "none: the kernel has no scoping (6.12)",
 	}
-	if canScope(e.landlockABI) {
+	if e.cfg.Confinement == Unconfined {
+		m["seccomp"], m["landlock"] = "none: unconfined", "none: unconfined"
+	} else if canScope(e.landlockABI) {
 		m["landlock"] = fmt.Sprintf("signals and abstract sockets scoped (ABI %d)", e.landlockABI)
 	}
 	if e.whyNot != "" {

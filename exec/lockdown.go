@@ -49,8 +49,12 @@ func (s *slot) lockDown(c slotConfig) error {
 		return fmt.Errorf("receive settings: %w", errWire)
 	}
 	forker := make(chan error)
+	s.unconfined = c.unconfined
 	go s.forker(forker)
-	<-forker // the thread is there, with an empty bounding set
+	<-forker // the thread is there, with an empty bounding set where confined
+	if c.unconfined {
+		return s.lockDownUnconfined(c, forker)
+	}
 	if err := dropPrivileges(); err != nil {
 		return err
 	}
@@ -68,6 +72,22 @@ func (s *slot) lockDown(c slotConfig) error {
 	if err := seccomp.InstallProcess(filter); err != nil {
 		return err
 	}
+	return s.settle(c, forker)
+}
+
+// lockDownUnconfined takes from an unprivileged user's slot the capability
+// that made its namespaces, which is not the user's, and nothing else.
+func (s *slot) lockDownUnconfined(c slotConfig, forker chan error) error {
+	if os.Geteuid() != 0 {
+		if err := dropPrivileges(); err != nil {
+			return err
+		}
+	}
+	return s.settle(c, forker)
+}
+
+// settle finishes the thread that forks and what else the slot needs to run.
+func (s *slot) settle(c slotConfig, forker chan error) error {
 	forker <- nil
 	if err := <-forker; err != nil {
 		return err
@@ -91,6 +111,13 @@ func mountProc() error {
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
+	}
+	// Keys belong to a uid, whatever the namespace: an ordinary user's would
+	// be named here. A kernel without keys has no such files.
+	for _, name := range []string{"/proc/keys", "/proc/key-users"} {
+		if err := unix.Mount("/dev/null", name, "", unix.MS_BIND, ""); err != nil && err != unix.ENOENT {
+			return fmt.Errorf("cover %s: %w", name, err)
+		}
 	}
 	return nil
 }

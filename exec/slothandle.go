@@ -57,7 +57,7 @@ func (e *Executor) newSlot(ctx context.Context) (*slotHandle, error) {
 		return nil, err
 	}
 	go s.read()
-	config := newMessage(msgConfigure).num(uint64(e.form)).num(e.cfg.MaxProcesses).flags(e.cfg.unscoped)
+	config := newMessage(msgConfigure).num(uint64(e.form)).num(e.cfg.MaxProcesses).flags(e.cfg.unscoped, e.cfg.Confinement == Unconfined)
 	if err := s.send(config.b, nil); err != nil {
 		s.discard()
 		return nil, fmt.Errorf("configure slot: %w", err)

@@ -62,7 +62,7 @@ func (s *slot) configure() error {
 		return fmt.Errorf("receive settings: %w", errWire)
 	}
 	c := slotConfig{form: form(d.num()), maxProcesses: d.num()}
-	d.flags(&c.unscoped)
+	d.flags(&c.unscoped, &c.unconfined)
 	if d.err != nil {
 		return fmt.Errorf("receive settings: %w", d.err)
 	}

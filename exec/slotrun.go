@@ -21,6 +21,7 @@ import (
 type slot struct {
 	form        form
 	landlockABI int
+	unconfined  bool
 	null        int // /dev/null, for stdin
 	starts      chan slotStart
 	forks       chan forkRequest
@@ -160,7 +161,9 @@ func (s *slot) forker(step chan error) {
 		go s.forker(step)
 		select {} // holds the main thread
 	}
-	dropBounding()
+	if !s.unconfined {
+		dropBounding()
+	}
 	step <- nil
 	err := <-step
 	if canScope(s.landlockABI) {

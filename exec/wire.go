@@ -34,6 +34,7 @@ type slotConfig struct {
 	form         form
 	maxProcesses uint64
 	unscoped     bool // do without Landlock
+	unconfined   bool // leave the caller's rights
 }
 
 // startRequest is msgStart. Descriptors follow in the order of the fields.
