@@ -15,6 +15,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -202,7 +204,7 @@ func attackProgram(t testing.TB) string {
 
 func TestSandboxAttacks(t *testing.T) {
 	if raceEnabled {
-		t.Skip("attackers are copies of the test binary, which the race detector does not allow")
+		testenv.SkipArchitectural(t, "attackers are copies of the test binary, which the race detector does not allow")
 	}
 	program := attackProgram(t)
 	scopes := []bool{false}
@@ -271,7 +273,7 @@ func TestSandboxAttacks(t *testing.T) {
 // on: it makes slots, and a start succeeds or says quickly why not.
 func TestSandboxBombLeavesTheGuestAlive(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the attacker is a copy of the test binary, which the race detector does not allow")
+		testenv.SkipArchitectural(t, "the attacker is a copy of the test binary, which the race detector does not allow")
 	}
 	e := executor(t, func(c *Config) {
 		c.MaxProcesses = 300

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 )
 
 func TestSandboxWhatACommandHas(t *testing.T) {
@@ -77,7 +79,7 @@ func TestSandboxSlotSurvivesSignals(t *testing.T) {
 
 func TestSandboxCommandsAreApart(t *testing.T) {
 	if inSandbox(t) != "namespace" {
-		t.Skip("commands see one another without pid namespaces")
+		testenv.SkipArchitectural(t, "commands see one another without pid namespaces")
 	}
 	e := executor(t)
 	c := script("echo ready; read x; echo end")
@@ -121,7 +123,7 @@ print('ok')"`, "ok\n"},
 	} {
 		t.Run(tt.tool, func(t *testing.T) {
 			if run(t, e, script("PATH=$PATH:/usr/local/go/bin; command -v "+tt.tool)).ExitCode != 0 {
-				t.Skip("not installed")
+				testenv.Skip(t, "not installed")
 			}
 			o := run(t, e, script(tt.script))
 			if !strings.HasSuffix(o.stdout, tt.want) || o.ExitCode != 0 {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -61,7 +63,7 @@ func inSandbox(t testing.TB) string {
 	t.Helper()
 	form := os.Getenv(envForm)
 	if form == "" {
-		t.Skip("runs again inside the test's own namespaces")
+		testenv.RunsElsewhere(t, "the test's own namespaces")
 	}
 	return form
 }

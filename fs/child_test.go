@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 
@@ -251,10 +253,10 @@ func (m *mounted) stats(t *testing.T) fs.Stats {
 func needFUSE(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("mounting in the host's namespace needs root")
+		testenv.Skip(t, "mounting in the host's namespace needs root")
 	}
 	if _, err := os.Stat("/dev/fuse"); err != nil {
-		t.Skipf("needs /dev/fuse: %v", err)
+		testenv.Skip(t, fmt.Sprintf("needs /dev/fuse: %v", err))
 	}
 }
 

@@ -42,7 +42,7 @@ func FuzzLayout(f *testing.F) {
 		}
 		table, err := mapping.NewTable(regions...)
 		if err != nil || !path.IsAbs(probe) || path.Clean(probe) != probe || strings.Contains(probe, "\x00") {
-			t.Skip()
+			return
 		}
 		root := buildLayout(table.Regions(), func(string) *node { return &node{} })
 		l := root
@@ -75,7 +75,7 @@ func FuzzOverlap(f *testing.F) {
 		ids := map[string]identity{}
 		for i, host := range []string{a, b, c} {
 			if !path.IsAbs(host) || path.Clean(host) != host {
-				t.Skip()
+				return
 			}
 			r := mapping.Region{Virtual: "/" + string(rune('a'+i)), Host: host, Agent: mapping.Access(modes >> i & 1)}
 			regions = append(regions, r)

@@ -3,10 +3,13 @@ package fs_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 
 	"golang.org/x/sys/unix"
 
@@ -22,7 +25,7 @@ func TestFullDisk(t *testing.T) {
 			needFUSE(t)
 			disk := t.TempDir()
 			if err := unix.Mount("small", disk, "tmpfs", 0, "size=1m"); err != nil {
-				t.Skipf("cannot mount a small disk: %v", err)
+				testenv.Skip(t, fmt.Sprintf("cannot mount a small disk: %v", err))
 			}
 			t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
 			m := mount(t, childSpec{Regions: []mapping.Region{{Virtual: "/w", Host: disk}}, Passthrough: pass}, fs.MountOptions{}, nil)

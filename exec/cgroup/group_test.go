@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 )
 
 // create makes a group that is removed with the test, or skips.
@@ -22,7 +24,7 @@ func create(t *testing.T, l Limits) (*Group, string) {
 	name := fmt.Sprintf("test-%d-%s", os.Getpid(), strings.ToLower(strings.NewReplacer("/", "-").Replace(t.Name())))
 	g, err := Create(name, l)
 	if errors.Is(err, ErrUnavailable) {
-		t.Skipf("no cgroup for this user here: %v", err)
+		testenv.Skip(t, fmt.Sprintf("no cgroup for this user here: %v", err))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +211,7 @@ func version2(t *testing.T) (m mount, self string, want []string) {
 	}
 	m, ok := v2Mount(mounts)
 	if !ok {
-		t.Skip("no version 2 tree is mounted here")
+		testenv.Skip(t, "no version 2 tree is mounted here")
 	}
 	text, err := read(mustRoot(t, m.point), "cgroup.controllers")
 	if err != nil {
@@ -256,7 +258,7 @@ func testVersion2(t *testing.T, place string) {
 
 func TestVersion2(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("the top of the version 2 tree belongs to root")
+		testenv.Skip(t, "the top of the version 2 tree belongs to root")
 	}
 	m, _, want := version2(t)
 	top := mustRoot(t, m.point)
@@ -285,7 +287,7 @@ func TestVersion2Delegated(t *testing.T) {
 		return
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("handing a group to a user needs root")
+		testenv.Skip(t, "handing a group to a user needs root")
 	}
 	const uid = 61234
 	m, _, want := version2(t)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -173,7 +175,7 @@ var without = map[string]struct {
 func TestWithout(t *testing.T) {
 	needFuse(t)
 	if os.Geteuid() != 0 {
-		t.Skip("hiding parts of the machine needs root")
+		testenv.Skip(t, "hiding parts of the machine needs root")
 	}
 	for name, c := range without {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	gofs "github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -317,7 +319,7 @@ func needFuse(t testing.TB) {
 	t.Helper()
 	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("cannot open /dev/fuse: %v", err)
+		testenv.Skip(t, fmt.Sprintf("cannot open /dev/fuse: %v", err))
 	}
 	f.Close()
 }

@@ -1,10 +1,13 @@
 package landlock
 
 import (
+	"fmt"
 	"net"
 	osexec "os/exec"
 	"runtime"
 	"testing"
+
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +24,7 @@ func TestCanScope(t *testing.T) {
 // it starts reach nothing outside, the rest of the process is as before.
 func TestScopeThread(t *testing.T) {
 	if abi := ABI(); !CanScope(abi) {
-		t.Skipf("the kernel's Landlock ABI is %d; scoping needs %d (Linux 6.12)", abi, scopeABI)
+		testenv.SkipArchitectural(t, fmt.Sprintf("the kernel's Landlock ABI is %d; scoping needs %d (Linux 6.12)", abi, scopeABI))
 	}
 	name := "@sandboxfs-landlock-test-" + t.TempDir()
 	outside, err := net.Listen("unix", name)

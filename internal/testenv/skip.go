@@ -60,3 +60,11 @@ func appendLine(name, line string) error {
 	}
 	return err
 }
+
+// RunsElsewhere ends a test whose body a child of this same test program runs,
+// in a world that the child needs from its start. It is no skip and is not
+// recorded as one: the child's failure fails the program.
+func RunsElsewhere(t testing.TB, where string) {
+	t.Helper()
+	t.Skip("runs again in " + where)
+}

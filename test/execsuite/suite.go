@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"github.com/sandboxfs/sandboxfs/provider"
 )
 
@@ -59,7 +61,7 @@ func Run(t *testing.T, open func(testing.TB) provider.Sandbox, f Facts) {
 			if c.live {
 				starter, ok := s.(provider.Starter)
 				if !ok {
-					t.Skip("this sandbox has no live streams (provider.Starter)")
+					testenv.SkipArchitectural(t, "this sandbox has no live streams (provider.Starter)")
 				}
 				e.starter = starter
 			}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -22,14 +24,14 @@ func testAppend(t *testing.T, s Subject) {
 	t.Run("tree and host", func(t *testing.T) {
 		dir, host := fresh(t, s)
 		if host == "" {
-			t.Skip("the host's side is not reachable")
+			testenv.SkipArchitectural(t, "the host's side is not reachable")
 		}
 		appendBoth(t, filepath.Join(dir, "f"), filepath.Join(host, "f"))
 	})
 	t.Run("in turns", func(t *testing.T) {
 		dir, host := fresh(t, s)
 		if host == "" {
-			t.Skip("the host's side is not reachable")
+			testenv.SkipArchitectural(t, "the host's side is not reachable")
 		}
 		a := open(t, filepath.Join(dir, "f"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 		for i, w := range []*os.File{a, nil, a, nil, a} {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -97,7 +99,7 @@ func testAttributes(t *testing.T, s Subject) {
 // testOwner covers owners, shown and changed.
 func testOwner(t *testing.T, s Subject) {
 	if os.Geteuid() != 0 {
-		t.Skip("changing owners needs root")
+		testenv.SkipArchitectural(t, "changing owners needs root")
 	}
 	dir, host := fresh(t, s)
 	name := filepath.Join(dir, "f")

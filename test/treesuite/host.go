@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -40,7 +42,7 @@ func soon(t *testing.T, what string, ok func() bool) {
 // testHostChanges changes files behind the tree's back.
 func testHostChanges(t *testing.T, s Subject) {
 	if s.Host == "" {
-		t.Skip("the host's side is not reachable")
+		testenv.SkipArchitectural(t, "the host's side is not reachable")
 	}
 	tests := []struct {
 		name string

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -14,20 +16,20 @@ import (
 // all where one owner is shown.
 func testPrivilegeBits(t *testing.T, s Subject) {
 	if os.Geteuid() != 0 {
-		t.Skip("setting privilege bits needs root")
+		testenv.SkipArchitectural(t, "setting privilege bits needs root")
 	}
 	if s.Single != nil {
 		t.Run("not stored", func(t *testing.T) { testNotStored(t, s) })
 	}
 	if s.Host == "" {
-		t.Skip("the host's side is not reachable")
+		testenv.SkipArchitectural(t, "the host's side is not reachable")
 	}
 	who := Account{4321, 4321}
 	if s.Single != nil {
 		who = *s.Single
 	}
 	if who.UID == 0 {
-		t.Skip("the only user there is is root")
+		testenv.SkipArchitectural(t, "the only user there is is root")
 	}
 	buf := []byte("evil")
 	changes := map[string]func(name string) error{

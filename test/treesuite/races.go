@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -16,7 +18,7 @@ import (
 // client uses the paths through them: nothing outside may be read or made.
 func testHostRaces(t *testing.T, s Subject) {
 	if s.Host == "" || s.Host == s.Dir {
-		t.Skip("there is no host's side to confine the tree to")
+		testenv.SkipArchitectural(t, "there is no host's side to confine the tree to")
 	}
 	dir, host := fresh(t, s)
 	outside := t.TempDir()

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -12,7 +14,7 @@ import (
 // read-only region: none may succeed, and nothing on the host may change.
 func testReadOnly(t *testing.T, s Subject) {
 	if s.ReadOnly == "" {
-		t.Skip("there is no read-only region")
+		testenv.SkipArchitectural(t, "there is no read-only region")
 	}
 	put(t, filepath.Join(s.ReadOnlyHost, "file"), "text")
 	must(t, os.Mkdir(filepath.Join(s.ReadOnlyHost, "dir"), 0o755))
@@ -131,7 +133,7 @@ func testReadOnly(t *testing.T, s Subject) {
 // testSynthetic tries to change directories that only the mapping makes.
 func testSynthetic(t *testing.T, s Subject) {
 	if s.Synthetic == "" {
-		t.Skip("there is no such directory")
+		testenv.SkipArchitectural(t, "there is no such directory")
 	}
 	rw, _ := fresh(t, s)
 	in := func(name string) string { return filepath.Join(s.Synthetic, name) }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -69,7 +71,7 @@ func testRename(t *testing.T, s Subject) {
 	})
 	t.Run("between regions", func(t *testing.T) {
 		if s.Other == "" {
-			t.Skip("there is no second region")
+			testenv.SkipArchitectural(t, "there is no second region")
 		}
 		dir, _ := fresh(t, s)
 		put(t, filepath.Join(dir, "f"), "moved")
@@ -139,7 +141,7 @@ func testUnlinked(t *testing.T, s Subject) {
 		dir, _ := fresh(t, s)
 		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o640)
 		if is(err, unix.EOPNOTSUPP) {
-			t.Skip("O_TMPFILE is not supported")
+			testenv.SkipArchitectural(t, "O_TMPFILE is not supported")
 		}
 		must(t, err)
 		f := os.NewFile(uintptr(fd), "tmpfile")

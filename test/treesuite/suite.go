@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -162,7 +164,7 @@ func open(t *testing.T, name string, flags int, mode os.FileMode) *os.File {
 func as(t *testing.T, who Account, f func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("acting as another user needs root")
+		testenv.SkipArchitectural(t, "acting as another user needs root")
 	}
 	done := make(chan bool)
 	go func() {
