@@ -5,14 +5,11 @@ package exec
 import (
 	"io"
 	"os"
-	"runtime"
 	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/sandboxfs/sandboxfs/exec/landlock"
 )
 
 // slot is the state of the slot process. Three goroutines share it: listen,
@@ -108,97 +105,6 @@ func (s *slot) start(st *slotStart) (int, *StartError) {
 		return 0, execError(st.argv[0], err)
 	}
 	return pid, nil
-}
-
-// files are the command's descriptors 0, 1, 2 and, for a long script, 3.
-func (st *slotStart) files(null int) []uintptr {
-	fds := st.fds
-	take := func() uintptr {
-		fd := fds[0]
-		fds = fds[1:]
-		return uintptr(fd)
-	}
-	var f []uintptr
-	switch {
-	case st.tty:
-		t := take()
-		f = []uintptr{t, t, t}
-	case st.stdin:
-		f = []uintptr{take(), take(), take()}
-	default:
-		f = []uintptr{uintptr(null), take(), take()}
-	}
-	if st.script {
-		f = append(f, take())
-	}
-	return f
-}
-
-// forkRequest asks the forker for a command.
-type forkRequest struct {
-	program string
-	start   *slotStart
-	answer  chan<- forkAnswer
-}
-
-type forkAnswer struct {
-	pid int
-	err error
-}
-
-// forker is the goroutine on whose thread all commands are forked: a thread
-// that is inside a Landlock domain, as the commands then are, while the main
-// thread, whose number stands for the process, stays outside. Scoping is a bonus
-// in a pid namespace, so failure is an error only where there is none.
-//
-// It is one thread for the slot's life, since a new one cannot be had while a
-// command uses up the limit of processes. Through step it says that it exists,
-// hears that the process has given its privileges up, and says how entering the
-// domain went.
-func (s *slot) forker(step chan error) {
-	runtime.LockOSThread() // never unlocked
-	if unix.Gettid() == unix.Getpid() {
-		go s.forker(step)
-		select {} // holds the main thread
-	}
-	if !s.unconfined {
-		dropBounding()
-	}
-	step <- nil
-	err := <-step
-	if canScope(s.landlockABI) {
-		err = landlock.ScopeThread(landlock.Signals | landlock.AbstractSockets)
-		if err != nil && s.form == formNamespace {
-			s.landlockABI, err = 0, nil
-		}
-	}
-	step <- err
-	for r := range s.forks {
-		attr := &syscall.ProcAttr{
-			Dir:   r.start.dir,
-			Env:   r.start.env,
-			Files: r.start.files(s.null),
-			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: r.start.tty},
-		}
-		s.mu.Lock()
-		pid, err := syscall.ForkExec(r.program, r.start.argv, attr)
-		if err == nil {
-			s.main = pid
-			if s.ending {
-				unix.Kill(pid, unix.SIGKILL)
-			}
-		}
-		s.mu.Unlock()
-		r.answer <- forkAnswer{pid, err}
-	}
-}
-
-// fork starts the program.
-func (s *slot) fork(program string, st *slotStart) (int, error) {
-	answer := make(chan forkAnswer, 1)
-	s.forks <- forkRequest{program, st, answer}
-	a := <-answer
-	return a.pid, a.err
 }
 
 // waitMain reaps children as they end until the main process has.

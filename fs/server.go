@@ -39,6 +39,10 @@ type Stats struct {
 	PlainOpens       uint64
 }
 
+// Passthrough reports whether reads and writes of regular files bypass the
+// server: the kernel offers it and has not refused it so far.
+func (s *Server) Passthrough() bool { return s.tree.pass.enabled.Load() }
+
 // Serve answers the requests of a FUSE connection that is already mounted,
 // in the background, and returns as soon as the connection is set up. It
 // takes ownership of the device, also on failure. A tree is served once. The

@@ -16,6 +16,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/local"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/sandboxfs/sandboxfs/test/execsuite"
 	"github.com/sandboxfs/sandboxfs/test/filesuite"
 	"github.com/sandboxfs/sandboxfs/test/lifecycle"
 	"golang.org/x/sys/unix"
@@ -147,6 +148,21 @@ func TestFilesAsUser(t *testing.T) {
 	filesuite.Run(t, func(testing.TB) provider.Sandbox { return s }, facts())
 }
 
+func TestCommands(t *testing.T) {
+	h := newHost(t)
+	s := h.sandbox(t, h.open(t), "commands")
+	execsuite.Run(t, func(testing.TB) provider.Sandbox { return s }, execsuite.Facts{Dir: mapping.Workspace})
+}
+
+func TestCommandsAsUser(t *testing.T) {
+	if testenv.AsUser(t) {
+		return
+	}
+	h := newHost(t)
+	s := h.sandbox(t, h.open(t), "commands")
+	execsuite.Run(t, func(testing.TB) provider.Sandbox { return s }, execsuite.Facts{Dir: mapping.Workspace})
+}
+
 func TestUpdateFileIsTheOperators(t *testing.T) {
 	h := newHost(t)
 	s := h.sandbox(t, h.open(t), "t")
@@ -220,6 +236,12 @@ func TestHostTier(t *testing.T) {
 	}
 	if got := string(r.Stdout.Head); got != "the host's own/mnt/user-data/workspace\n" || !strings.Contains(string(r.Stderr.Head), "Read-only") {
 		t.Errorf("stdout %q, stderr %q", got, r.Stderr.Head)
+	}
+	if os.Geteuid() == 0 {
+		r, err := s.Execute(ctx, provider.Command{Script: "grep -E '^(CapEff|Seccomp):' /proc/self/status"})
+		if err != nil || strings.Contains(string(r.Stdout.Head), "CapEff:\t0000000000000000") || !strings.Contains(string(r.Stdout.Head), "Seccomp:\t0") {
+			t.Errorf("a command does not have the caller's rights: %q, %v", r.Stdout.Head, err)
+		}
 	}
 	// The live sandbox is not for somebody who asked for isolation.
 	h.cfg.AllowHostBash, h.cfg.Local.Tier = false, ""

@@ -3,7 +3,6 @@ package keeper
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -132,9 +131,14 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	if k.jail, err = jail.Start(ctx, world); err != nil {
 		return err
 	}
+	isolation := k.jail.Isolation()
+	isolation["passthrough"] = "none: needs Linux 6.9 and root"
+	if k.server.Passthrough() {
+		isolation["passthrough"] = "offered by the kernel"
+	}
 	return k.dir.WriteState(rundir.State{
 		ID: spec.ID, User: info.User, Thread: info.Thread, Provider: "local", Home: spec.Home,
-		Tier: spec.Tier, Net: spec.Net, Created: created, Isolation: k.jail.Isolation(),
+		Tier: spec.Tier, Net: spec.Net, Created: created, Isolation: isolation,
 	})
 }
 
@@ -186,18 +190,4 @@ func (k *keeper) close() {
 			k.log.WithError(err).Warn("the runtime directory is left; sandboxfs gc removes it")
 		}
 	}
-}
-
-func reportOf(err error) report {
-	rep := report{Kind: provider.KindOf(err), Reason: err.Error()}
-	var e *provider.Error
-	var j *jail.Error
-	switch {
-	case errors.As(err, &e):
-		rep.Reason, rep.Next = e.Reason, e.Next
-	case errors.As(err, &j):
-		rep.Kind = provider.Unavailable
-		rep.Reason, rep.Next = fmt.Sprintf("%s: %v", j.Op, j.Err), j.Cure
-	}
-	return rep
 }

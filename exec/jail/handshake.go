@@ -1,0 +1,73 @@
+package jail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// handshake tells the guest what to build and waits until it is built.
+func (j *Jail) handshake(s Spec, w *world, files []*os.File) error {
+	if err := send(j.control, message{Kind: kindWorld, World: w}, files...); err != nil {
+		return err
+	}
+	for {
+		m, got, err := receive(j.control)
+		if err != nil {
+			return err
+		}
+		switch m.Kind {
+		case kindFuse:
+			if !w.MountInside || len(got) != 1 {
+				closeAll(got)
+				return errors.New("the guest sent an unexpected descriptor")
+			}
+			w.MountInside = false // once
+			if err := s.Serve(got[0]); err != nil {
+				return failed("serve the tree", err)
+			}
+			if err := send(j.control, message{Kind: kindGo}); err != nil {
+				return err
+			}
+		case kindReady:
+			closeAll(got)
+			j.isolation = m.Isolation
+			return nil
+		case kindFailed:
+			closeAll(got)
+			if m.Failure == nil {
+				return errors.New("the guest failed and did not say why")
+			}
+			return m.Failure.err()
+		default:
+			closeAll(got)
+			return fmt.Errorf("the guest sent %q", m.Kind)
+		}
+	}
+}
+
+// explain turns an error of the handshake into what really happened.
+func (j *Jail) explain(ctx context.Context, err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if ctx.Err() != nil {
+		return &Error{Op: "wait for the guest", Err: ctx.Err()}
+	}
+	var ne net.Error
+	if errors.Is(err, io.EOF) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.As(err, &ne) {
+		select {
+		case <-j.done:
+			return &Error{Op: "wait for the guest", Err: fmt.Errorf("it ended while its world was being built (%v)", j.ended),
+				Cure: "its log has the reason"}
+		case <-ctx.Done():
+		}
+	}
+	return failed("talk to the guest", err)
+}
