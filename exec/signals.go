@@ -4,7 +4,28 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
+
+// resetIgnored gives the signals that Go's runtime leaves as it found them
+// their default back, where whoever started the sandbox ignored them: what is
+// ignored stays ignored in every command.
+func resetIgnored() {
+	var action [4]uint64 // struct sigaction of the kernel; all zero is SIG_DFL
+	const sigsetSize = 8
+	for n := uintptr(32); n <= 64; n++ {
+		action[0] = 0
+		unix.Syscall6(unix.SYS_RT_SIGACTION, n, 0, uintptr(unsafe.Pointer(&action)), sigsetSize, 0, 0)
+		if action[0] == sigIgn {
+			action = [4]uint64{}
+			unix.Syscall6(unix.SYS_RT_SIGACTION, n, uintptr(unsafe.Pointer(&action)), 0, sigsetSize, 0, 0)
+		}
+	}
+}
+
+const sigIgn = 1
 
 // CatchSignals makes the process survive every signal that a process of the
 // same user can send and that can be caught: each gets a handler that does
@@ -16,6 +37,7 @@ import (
 // by execve. Left out are the signals that Go's runtime uses itself and that do
 // no harm (SIGCHLD, SIGURG, SIGPROF).
 func CatchSignals() {
+	resetIgnored()
 	var all []os.Signal
 	for n := syscall.Signal(1); n <= 64; n++ {
 		switch n {

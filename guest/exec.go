@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -50,8 +51,10 @@ func (s *server) handleExec(w http.ResponseWriter, r *http.Request) {
 	if err := upgrade(conn); err != nil {
 		return // nothing ran
 	}
-	defer s.activity.command()()
-	newStream(s, conn, bufferedReader(conn, rw.Reader), &wire, timeoutOf(c)).run(r.Context(), x)
+	st := newStream(s, conn, bufferedReader(conn, rw.Reader), &wire, timeoutOf(c))
+	st.counted = sync.OnceFunc(s.activity.command())
+	defer st.counted()
+	st.run(r.Context(), x)
 }
 
 // upgrade accepts, and takes away the deadlines of net/http.

@@ -21,6 +21,7 @@ const termGrace = 2 * time.Second
 
 // stream is the server's half of one command's connection.
 type stream struct {
+	counted func() // takes the command off the count of running ones
 	server  *server
 	conn    net.Conn
 	in      *bufio.Reader
@@ -111,8 +112,10 @@ func (s *stream) run(ctx context.Context, x exec.Command) {
 	s.finish(status, err, timedOut, stdout, stderr)
 }
 
-// finish sends what is left to say and lets go of everything.
+// finish sends what is left to say and lets go of everything. Whoever has read
+// the result finds the command counted no more.
 func (s *stream) finish(status exec.Status, err error, timedOut bool, stdout, stderr *capture) {
+	s.counted()
 	if err != nil {
 		s.server.log.WithFields(logrus.Fields{"op": opExecute, "error": err}).Error("a command was lost")
 		s.sendJSON(frame.Failed, toWire(&provider.Error{Kind: provider.Internal, Op: opExecute, Reason: "the command was lost while it ran", Next: "look at what it did before running it again"}))

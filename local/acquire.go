@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 
 	"github.com/sandboxfs/sandboxfs/internal/keeper"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
+
+// pollKeeper is how often a keeper that is neither ready nor gone is looked at.
+const pollKeeper = 5 * time.Millisecond
 
 // Acquire finds the key's live sandbox or makes one, and returns its id. Of
 // any number of callers, in any number of processes, one makes it. Kinds:
@@ -71,17 +75,21 @@ func (s *Sandbox) ensure(ctx context.Context) error {
 		}
 	}
 	defer unlock()
-	// Another process may have made it while we waited for the lock.
-	if dir.Keeper() != 0 {
-		switch err := s.health(ctx); {
-		case err == nil:
+	// Another process may have made it while we waited for the lock. Or a
+	// keeper lives without a guest that answers: it is about to go, or its
+	// maker was killed and it is about to be ready.
+	for dir.Keeper() != 0 {
+		err := s.health(ctx)
+		if err == nil {
 			return s.matches(dir)
-		case !isGone(err):
+		}
+		if !isGone(err) {
 			return s.fail(ctx, err)
 		}
-		// Its guest is gone and the keeper is about to go.
-		if err := dir.WaitDead(ctx); err != nil {
-			return s.fail(ctx, err)
+		select {
+		case <-ctx.Done():
+			return s.fail(ctx, context.Cause(ctx))
+		case <-time.After(pollKeeper):
 		}
 	}
 	if err := s.p.makeRoom(ctx, dir); err != nil {
@@ -153,6 +161,5 @@ func (s *Sandbox) fail(ctx context.Context, err error) error {
 
 // dial connects to the guest.
 func (s *Sandbox) dial(ctx context.Context) (net.Conn, error) {
-	deadline, _ := ctx.Deadline()
-	return s.p.dir(s.key).Dial(&net.Dialer{Deadline: deadline}, ctx.Done())
+	return s.p.dir(s.key).Dial(ctx)
 }

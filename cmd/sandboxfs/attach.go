@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -37,6 +38,9 @@ func attach(ctx context.Context, s provider.Starter, cmd provider.Command) error
 	result, err := process.Wait()
 	if err != nil {
 		return err
+	}
+	if result.TimedOut {
+		report(fmt.Errorf("the command was ended after its timeout of %v", cmd.Timeout))
 	}
 	if result.ExitCode == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,14 +87,14 @@ func (d *Dir) WriteState(s State) error {
 
 // Dial connects to the sandbox's socket. The address can be longer than
 // sun_path, so it is named through the descriptor of its directory.
-func (d *Dir) Dial(dialer *net.Dialer, done <-chan struct{}) (net.Conn, error) {
+func (d *Dir) Dial(ctx context.Context) (net.Conn, error) {
 	dir, err := d.open()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	dialer.Cancel = done
-	return dialer.Dial("unix", sockAddr(dir))
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "unix", sockAddr(dir))
 }
 
 // Listen makes the sandbox's socket, in place of a dead one, and returns the

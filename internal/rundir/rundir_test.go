@@ -226,14 +226,14 @@ func TestSocketWithALongPath(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn, err := dir.Dial(&net.Dialer{Timeout: time.Second}, nil)
+		conn, err := dir.Dial(deadline(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		conn.Close()
 		ln.Close()
 	}
-	if _, err := dir.Dial(&net.Dialer{Timeout: time.Second}, nil); err == nil {
+	if _, err := dir.Dial(deadline(t)); err == nil {
 		t.Error("connected to a socket that nobody serves")
 	}
 }
