@@ -95,7 +95,7 @@ func (s *Sandbox) ensure(ctx context.Context) error {
 	if err := s.p.makeRoom(ctx, dir); err != nil {
 		return s.fail(ctx, err)
 	}
-	if err := s.create(ctx, dir); err != nil {
+	if err := s.create(ctx, dir, lock); err != nil {
 		lock.Remove()
 		locked = false
 		return s.fail(ctx, err)
@@ -106,13 +106,13 @@ func (s *Sandbox) ensure(ctx context.Context) error {
 	return nil
 }
 
-func (s *Sandbox) create(ctx context.Context, dir *rundir.Dir) error {
+func (s *Sandbox) create(ctx context.Context, dir *rundir.Dir, lock *rundir.Lock) error {
 	daemon, err := findDaemon()
 	if err != nil {
 		return err
 	}
 	cfg := s.p.cfg
-	return keeper.Start(ctx, daemon, dir, keeper.Spec{
+	return keeper.Start(ctx, daemon, dir, lock, keeper.Spec{
 		RuntimeDir: s.p.run.Path(), Name: dir.Name(), ID: s.id, Key: s.key,
 		Home: s.p.home, SkillsDir: cfg.SkillsDir,
 		Tier: cfg.Local.Tier, Net: cfg.Local.Net, Ownership: cfg.Local.Ownership,

@@ -35,6 +35,7 @@ func Main() int {
 		json.NewEncoder(rep).Encode(reportOf(err))
 		return 1
 	}
+	k.lock.Close() // whoever looks now finds a keeper that is ready
 	if err := json.NewEncoder(rep).Encode(report{}); err != nil {
 		log.WithError(err).Warn("whoever asked for the sandbox is gone")
 	}
@@ -49,6 +50,7 @@ func Main() int {
 type keeper struct {
 	log    logrus.FieldLogger
 	dir    *rundir.Dir
+	lock   *os.File // the maker's lock, while the sandbox is being made
 	alive  *os.File
 	uid    *os.File
 	roots  map[string]*os.File
@@ -69,7 +71,7 @@ func start(log logrus.FieldLogger) (_ *keeper, err error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{log: log.WithField("thread", spec.Key.String()), dir: dir}
+	k := &keeper{log: log.WithField("thread", spec.Key.String()), dir: dir, lock: os.NewFile(lockFD, "lock")}
 	defer func() {
 		if err != nil {
 			k.close()
@@ -183,6 +185,7 @@ func (k *keeper) close() {
 	if k.alive == nil {
 		return // another keeper's directory
 	}
+	k.lock.Close() // a second time where the start went well
 	// Where somebody holds the lock he waits for us to make the sandbox
 	// anew, or removes the directory himself.
 	if lock, err := k.dir.TryLock(); err == nil && lock != nil {

@@ -44,14 +44,20 @@ type report struct {
 	Next   string        `json:"next,omitempty"`
 }
 
-const reportFD = 3
+// The descriptors that a keeper is started with.
+const (
+	reportFD = 3
+	// lockFD is the maker's lock on the sandbox: while the keeper begins
+	// nobody else makes the same sandbox, even if the maker is killed.
+	lockFD = 4
+)
 
 // Start starts a keeper and returns when its sandbox is ready. daemon is the
-// path of sandboxfsd. The keeper outlives the caller and its session. Where
+// path of sandboxfsd; lock is the sandbox's, and stays the caller's. The keeper outlives the caller and its session. Where
 // the sandbox cannot be made nothing of it is left, and the error, an
 // [*provider.Error], says which call failed and what to do. Kinds: denied,
 // unavailable, internal.
-func Start(ctx context.Context, daemon string, dir *rundir.Dir, spec Spec) error {
+func Start(ctx context.Context, daemon string, dir *rundir.Dir, lock *rundir.Lock, spec Spec) error {
 	body, err := json.Marshal(spec)
 	if err != nil {
 		return err
@@ -71,7 +77,7 @@ func Start(ctx context.Context, daemon string, dir *rundir.Dir, spec Spec) error
 	cmd.Dir = "/"
 	cmd.Stdin = strings.NewReader(string(body))
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.ExtraFiles = []*os.File{w}
+	cmd.ExtraFiles = []*os.File{w, lock.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	err = cmd.Start()
 	w.Close()

@@ -144,7 +144,7 @@ func closeForeign() {
 	}
 	for _, name := range names {
 		var fd int
-		if _, err := fmt.Sscan(name, &fd); err != nil || fd <= reportFD || fd == int(dir.Fd()) {
+		if _, err := fmt.Sscan(name, &fd); err != nil || fd <= lockFD || fd == int(dir.Fd()) {
 			continue
 		}
 		target, _ := os.Readlink("/proc/self/fd/" + name)
@@ -154,4 +154,5 @@ func closeForeign() {
 		unix.Close(fd)
 	}
 	unix.CloseOnExec(reportFD)
+	unix.CloseOnExec(lockFD)
 }

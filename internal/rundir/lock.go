@@ -107,6 +107,11 @@ func lockIn(dir *os.File) (f *os.File, current bool, err error) {
 	return f, err == nil && held.Ino == named.Ino && held.Dev == named.Dev, nil
 }
 
+// File is the lock itself. A process that inherits it holds the lock too, and
+// nobody else has it until both have closed it (flock(2)). The caller must not
+// close it.
+func (l *Lock) File() *os.File { return l.f }
+
 // Unlock gives the lock back.
 func (l *Lock) Unlock() { l.f.Close() }
 
