@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
@@ -14,6 +15,10 @@ import (
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
 )
+
+// abandonedAfter is how old an empty cgroup of no known sandbox must be for gc
+// to remove it: far longer than a sandbox that is being made has it empty.
+const abandonedAfter = time.Minute
 
 // stopTimeout is how long an orderly end may take before the keeper is
 // killed.
@@ -41,13 +46,17 @@ func (p *Provider) List(ctx context.Context) ([]provider.Info, error) {
 func (p *Provider) describe(ctx context.Context, dir *rundir.Dir, st rundir.State) *provider.Info {
 	info := &provider.Info{State: "dead"}
 	if dir.Keeper() != 0 {
-		info.State = "unknown"
-		s := newSandbox(p, st.ID, mapping.Key{User: st.User, Thread: st.Thread})
+		s := anySandbox(p, st.ID, mapping.Key{User: st.User, Thread: st.Thread})
 		defer s.close()
 		ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 		defer cancel()
-		if live, err := s.client.Describe(ctx); err == nil {
+		switch live, err := s.client.Describe(ctx); {
+		case err == nil:
 			info = live
+		case isGone(err):
+			info.State = "starting" // or about to be dead
+		default:
+			info.State = "unknown"
 		}
 	}
 	return withState(*info, st)
@@ -76,7 +85,10 @@ func (p *Provider) Stop(ctx context.Context, key mapping.Key) error {
 	if err := key.Validate(); err != nil {
 		return &provider.Error{Kind: provider.Invalid, Op: "stop", Reason: err.Error()}
 	}
-	return p.stop(ctx, p.handle(key.Normalize()), guest.StopNow)
+	key = key.Normalize()
+	s := anySandbox(p, IDOf(key), key)
+	defer s.close()
+	return p.stop(ctx, s, guest.StopNow)
 }
 
 func (p *Provider) stop(ctx context.Context, s *Sandbox, how guest.StopMode) error {
@@ -127,7 +139,10 @@ func (p *Provider) bury(ctx context.Context, dir *rundir.Dir) error {
 		lock.Unlock()
 		return nil
 	}
-	if err := cgroup.Remove(ctx, dir.Name()); err != nil {
+	if st, err := dir.ReadState(); err == nil && st.Cgroup != "" {
+		err = cgroup.Remove(ctx, st.Cgroup)
+	}
+	if err != nil {
 		lock.Unlock()
 		return &provider.Error{Kind: provider.Unavailable, Op: "stop", Reason: "the sandbox's cgroup is not empty yet", Next: "run: sandboxfs gc", Err: err}
 	}
@@ -162,6 +177,20 @@ func (p *Provider) Collect(ctx context.Context) ([]string, error) {
 			id = "a sandbox that was never ready"
 		}
 		removed = append(removed, fmt.Sprintf("removed the runtime state of %s", id))
+	}
+	// Groups whose sandbox is in no runtime directory any more.
+	groups, err := cgroup.Abandoned(abandonedAfter)
+	if err != nil {
+		return removed, nil // no cgroups here
+	}
+	for _, name := range groups {
+		if !strings.HasPrefix(name, "sb-") {
+			continue
+		}
+		if err := cgroup.Remove(ctx, name); err != nil {
+			return removed, &provider.Error{Kind: provider.Unavailable, Op: "gc", Reason: "an abandoned cgroup cannot be removed", Next: "try again", Err: err}
+		}
+		removed = append(removed, "removed the abandoned cgroup "+name)
 	}
 	return removed, nil
 }
@@ -198,7 +227,7 @@ func (p *Provider) makeRoom(ctx context.Context, own *rundir.Dir) error {
 		}
 		info := p.describe(ctx, dir, st)
 		if info.State == "idle" && st.Home == p.home {
-			idle = append(idle, candidate{newSandbox(p, st.ID, mapping.Key{User: st.User, Thread: st.Thread}), info.IdleSeconds})
+			idle = append(idle, candidate{anySandbox(p, st.ID, mapping.Key{User: st.User, Thread: st.Thread}), info.IdleSeconds})
 		}
 	}
 	sort.Slice(idle, func(i, j int) bool { return idle[i].idle > idle[j].idle })

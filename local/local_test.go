@@ -186,7 +186,9 @@ func TestUpdateFileIsTheOperators(t *testing.T) {
 		{"relative", provider.NotFound},
 		{mapping.Workspace + "/dir", provider.Invalid},
 		{mapping.Workspace + "/fifo", provider.Invalid},
-		{mapping.Workspace + "/x\x00y", provider.NotFound},
+		{mapping.Workspace + "/x\x00y", provider.Invalid},
+		{mapping.Workspace + "/x/", provider.Invalid},
+		{mapping.Workspace + strings.Repeat("/a", 2100), provider.Invalid},
 	}
 	for _, tt := range tests {
 		err := s.UpdateFile(ctx, tt.path, []byte("content"))

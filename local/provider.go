@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
@@ -60,6 +61,10 @@ func New(cfg provider.Config) (*Provider, error) {
 	cfg, err := cfg.Resolve(provider.ProcessEnvironment())
 	if err != nil {
 		return nil, err
+	}
+	if !utf8.ValidString(cfg.Home + cfg.RuntimeDir + cfg.SkillsDir) {
+		return nil, &provider.Error{Kind: provider.Invalid, Op: "configure",
+			Reason: "the path of the data, skills or runtime directory is not UTF-8", Next: "give directories whose paths are"}
 	}
 	if err := os.MkdirAll(cfg.Home, 0o755); err != nil {
 		return nil, unavailable("the data directory cannot be made", "set SANDBOXFS_HOME to a directory that you can write to", err)

@@ -32,6 +32,9 @@ type Sandbox struct {
 	id     string
 	key    mapping.Key
 	client *guest.Client
+	// whatever is set where the sandbox is looked at or ended, and not used:
+	// then its tier and network do not matter.
+	whatever bool
 }
 
 var (
@@ -43,6 +46,13 @@ var (
 func newSandbox(p *Provider, id string, key mapping.Key) *Sandbox {
 	s := &Sandbox{p: p, id: id, key: key}
 	s.client = guest.NewClient(guest.ClientOptions{ID: id, Thread: key.String(), Dial: s.dial})
+	return s
+}
+
+// anySandbox is a handle that only looks at a sandbox or ends it.
+func anySandbox(p *Provider, id string, key mapping.Key) *Sandbox {
+	s := newSandbox(p, id, key)
+	s.whatever = true
 	return s
 }
 
@@ -62,6 +72,10 @@ func (s *Sandbox) health(ctx context.Context) error {
 // isGone reports whether a guest certainly serves no more, so that another
 // may be made: nobody listens, or it said that it is ending.
 func isGone(err error) bool {
+	var m mismatch
+	if errors.As(err, &m) {
+		return false
+	}
 	return errors.Is(err, guest.ErrNotStarted) || errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
 }
 
@@ -71,6 +85,10 @@ func again[T any](ctx context.Context, s *Sandbox, call func() (T, error)) (T, e
 	for try := 1; ; try++ {
 		v, err := call()
 		if err == nil || try == maxTries || !isGone(err) || ctx.Err() != nil {
+			var m mismatch
+			if errors.As(err, &m) {
+				err = m.err
+			}
 			return v, err
 		}
 		if err := s.ensure(ctx); err != nil {
@@ -171,8 +189,13 @@ func (s *Sandbox) UpdateFile(ctx context.Context, name string, content []byte) e
 	if err != nil {
 		return fail(provider.Invalid, err.Error(), "", err)
 	}
-	if strings.Contains(name+"/", "/../") {
+	switch {
+	case strings.Contains(name+"/", "/../"):
 		return fail(provider.Denied, "a path with .. is refused", "give the path without ..", nil)
+	case strings.ContainsRune(name, 0), len(name) >= unix.PathMax:
+		return fail(provider.Invalid, "no file can have this path", "give a path of fewer than 4096 bytes without a NUL byte", nil)
+	case strings.HasSuffix(name, "/"):
+		return fail(provider.Invalid, "it is the path of a directory", "name the file", nil)
 	}
 	region, rest, ok := table.Lookup(path.Clean(name))
 	switch {

@@ -26,7 +26,11 @@ func attach(ctx context.Context, s provider.Starter, cmd provider.Command) error
 		defer term.Restore(int(os.Stdin.Fd()), old)
 	}
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH)
+	for _, s := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH} {
+		if !signal.Ignored(s) { // under nohup a hang-up stays ignored
+			signal.Notify(signals, s)
+		}
+	}
 	defer signal.Stop(signals)
 	process, err := s.Start(ctx, cmd)
 	if err != nil {

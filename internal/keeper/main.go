@@ -19,6 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// lookInterval is how often a keeper looks whether it can still be found.
+const lookInterval = 10 * time.Second
+
 // startTimeout bounds the making of a sandbox, which takes milliseconds.
 const startTimeout = 30 * time.Second
 
@@ -109,15 +112,21 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	if err != nil {
 		return err
 	}
+	state := rundir.State{
+		ID: spec.ID, User: spec.Key.Normalize().User, Thread: spec.Key.Thread, Provider: "local", Home: spec.Home,
+		Tier: spec.Tier, Net: spec.Net, Cgroup: world.Name, Created: time.Now().Format(time.RFC3339),
+	}
+	// Before there is a socket: whoever is connected can read what to.
+	if err := k.dir.WriteState(state); err != nil {
+		return err
+	}
 	listener, err := k.dir.Listen()
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	created := time.Now().Format(time.RFC3339)
 	info := provider.Info{
-		ID: spec.ID, User: spec.Key.Normalize().User, Thread: spec.Key.Thread,
-		Provider: "local", Created: created,
+		ID: state.ID, User: state.User, Thread: state.Thread, Provider: state.Provider, Created: state.Created,
 	}
 	extra, err := json.Marshal(GuestSpec{Identity: info, IdleSeconds: spec.IdleSeconds})
 	if err != nil {
@@ -133,15 +142,12 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	if k.jail, err = jail.Start(ctx, world); err != nil {
 		return err
 	}
-	isolation := k.jail.Isolation()
-	isolation["passthrough"] = "none: needs Linux 6.9 and root"
+	state.Isolation = k.jail.Isolation()
+	state.Isolation["passthrough"] = "none: needs Linux 6.9 and root"
 	if k.server.Passthrough() {
-		isolation["passthrough"] = "offered by the kernel"
+		state.Isolation["passthrough"] = "offered by the kernel"
 	}
-	return k.dir.WriteState(rundir.State{
-		ID: spec.ID, User: info.User, Thread: info.Thread, Provider: "local", Home: spec.Home,
-		Tier: spec.Tier, Net: spec.Net, Created: created, Isolation: isolation,
-	})
+	return k.dir.WriteState(state)
 }
 
 // wait returns when the sandbox has ended or is told to end.
@@ -155,12 +161,23 @@ func (k *keeper) wait() {
 	}()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
-	select {
-	case <-ended:
-	case s := <-signals:
-		k.log.WithField("signal", s.String()).Info("told to end")
+	look := time.NewTicker(lookInterval)
+	defer look.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case s := <-signals:
+			k.log.WithField("signal", s.String()).Info("told to end")
+		case <-look.C:
+			if k.dir.Holds(k.alive) {
+				continue
+			}
+			k.log.Warn("the runtime directory was removed; nobody can find this sandbox any more")
+		}
 		k.jail.Kill()
 		<-ended
+		return
 	}
 }
 
@@ -186,6 +203,9 @@ func (k *keeper) close() {
 		return // another keeper's directory
 	}
 	k.lock.Close() // a second time where the start went well
+	if !k.dir.Holds(k.alive) {
+		return // what is there now is not ours
+	}
 	// Where somebody holds the lock he waits for us to make the sandbox
 	// anew, or removes the directory himself.
 	if lock, err := k.dir.TryLock(); err == nil && lock != nil {

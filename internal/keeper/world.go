@@ -1,6 +1,9 @@
 package keeper
 
 import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -10,6 +13,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/exec/jail"
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
+	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
@@ -25,7 +29,7 @@ type GuestSpec struct {
 // nobody's: with uid 0 a private /proc would let it write the host's sysctls.
 func (k *keeper) world(spec Spec, table *mapping.Table) (jail.Spec, error) {
 	w := jail.Spec{
-		Tier: jail.Tier(spec.Tier), Net: jail.Net(spec.Net), Name: k.dir.Name(),
+		Tier: jail.Tier(spec.Tier), Net: jail.Net(spec.Net), Name: groupName(k.dir),
 		HostUID: uint32(os.Geteuid()), HostGID: uint32(os.Getegid()),
 		TreeDirs: topDirs(table), Mounts: mounts(table), ReadOnly: readOnly(table),
 		Limits: cgroup.Limits{Memory: memoryLimit()},
@@ -40,6 +44,14 @@ func (k *keeper) world(spec Spec, table *mapping.Table) (jail.Spec, error) {
 	k.uid = f
 	w.HostUID, w.HostGID = uid, uid
 	return w, nil
+}
+
+// groupName is a name for the sandbox's cgroup that no other sandbox has, nor
+// one of the same thread in another runtime directory or at another time.
+func groupName(dir *rundir.Dir) string {
+	var b [4]byte
+	rand.Read(b[:])
+	return dir.Name() + "-" + hex.EncodeToString(b[:])
 }
 
 // memoryLimit leaves a quarter of the machine's memory to everybody else; 0,
@@ -69,7 +81,7 @@ func openRoots(spec Spec, table *mapping.Table) (_ map[string]*os.File, err erro
 	for _, r := range table.Regions() {
 		var dir *os.File
 		if rel, ok := strings.CutPrefix(r.Host, spec.Home+"/"); ok {
-			dir, err = hostpath.MakeDirs(home, 0o755, strings.Split(rel, "/")...)
+			dir, err = openOwn(home, strings.Split(rel, "/"))
 		} else {
 			dir, err = hostpath.Open(r.Host)
 		}
@@ -79,6 +91,20 @@ func openRoots(spec Spec, table *mapping.Table) (_ map[string]*os.File, err erro
 		roots[r.Virtual] = dir
 	}
 	return roots, nil
+}
+
+// openOwn opens a directory of a thread and makes it where it is missing. An
+// agent may have taken its owner's rights away, with chmod; they are put back,
+// since otherwise the thread could never be started again.
+func openOwn(home *os.File, parts []string) (*os.File, error) {
+	dir, err := hostpath.MakeDirs(home, 0o755, parts...)
+	if !errors.Is(err, unix.EACCES) {
+		return dir, err
+	}
+	if err := hostpath.RestoreOwner(home, parts...); err != nil {
+		return nil, err
+	}
+	return hostpath.MakeDirs(home, 0o755, parts...)
 }
 
 func closeAll(roots map[string]*os.File) {

@@ -29,7 +29,7 @@ type Dir struct {
 	name string
 }
 
-// Name is the directory's name: unique, stable, and fit for a cgroup's name.
+// Name is the directory's name, stable and fit for a file's name.
 func (d *Dir) Name() string { return d.name }
 
 // Path is where the directory is, for a log or a person at the host.
@@ -46,6 +46,9 @@ type State struct {
 	// Tier and Net are as in provider.LocalConfig.
 	Tier string `json:"tier"`
 	Net  string `json:"net"`
+	// Cgroup is the name of its control group. It is another one each time the
+	// sandbox is made, so that what is left of one never is taken for another.
+	Cgroup string `json:"cgroup"`
 	// Created is in RFC 3339 with a zone.
 	Created string `json:"created"`
 	// Isolation is what the jail and the tree said of themselves.

@@ -168,6 +168,21 @@ func (d *Dir) HoldAlive() (*os.File, error) {
 	return f, nil
 }
 
+// Holds reports whether f, which [Dir.HoldAlive] returned, still is the file
+// by which others find out that its keeper lives. It is not where somebody
+// removed the runtime directory: then the keeper is found by nobody.
+func (d *Dir) Holds(f *os.File) bool {
+	dir, err := d.open()
+	if err != nil {
+		return false
+	}
+	defer dir.Close()
+	var held, named unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &held) == nil &&
+		unix.Fstatat(int(dir.Fd()), aliveFile, &named, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		held.Dev == named.Dev && held.Ino == named.Ino
+}
+
 // Keeper returns the pid of the living keeper, as the kernel knows it, or 0.
 // It must not be called by the keeper itself.
 func (d *Dir) Keeper() (pid int) {

@@ -22,6 +22,7 @@ type Root struct{ dir *os.File }
 // missing. It refuses one that belongs to another user or that others can
 // write to, since whoever can write there could pose as a sandbox.
 func Open(path string) (*Root, error) {
+	path = filepath.Clean(path) // a trailing slash would follow a symlink
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
