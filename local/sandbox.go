@@ -98,6 +98,30 @@ func again[T any](ctx context.Context, s *Sandbox, call func() (T, error)) (T, e
 	}
 }
 
+// reading is again for a call that changes nothing: it is repeated also where
+// the keeper died under it, and the tree with it.
+func reading[T any](ctx context.Context, s *Sandbox, call func() (T, error)) (T, error) {
+	v, err := again(ctx, s, call)
+	if kind := provider.KindOf(err); kind != provider.Unavailable && kind != provider.Internal {
+		return v, err
+	}
+	// A killed process closes its descriptors one after the other: the tree
+	// may be gone a moment before the lock that says that the keeper lives.
+	dying, cancel := context.WithTimeout(ctx, deathMoment)
+	defer cancel()
+	if s.p.dir(s.key).WaitDead(dying) != nil {
+		return v, err
+	}
+	if err := s.ensure(ctx); err != nil {
+		var zero T
+		return zero, err
+	}
+	return again(ctx, s, call)
+}
+
+// deathMoment is how long a killed keeper may take to be seen dead.
+const deathMoment = 200 * time.Millisecond
+
 func (s *Sandbox) withEnvironment(c provider.Command) provider.Command {
 	if len(s.p.cfg.Environment) == 0 {
 		return c
@@ -139,7 +163,7 @@ func (s *Sandbox) Describe(ctx context.Context) (*provider.Info, error) {
 
 // ReadFile implements [provider.Sandbox].
 func (s *Sandbox) ReadFile(ctx context.Context, path string, lines provider.LineRange) ([]byte, error) {
-	return again(ctx, s, func() ([]byte, error) { return s.client.ReadFile(ctx, path, lines) })
+	return reading(ctx, s, func() ([]byte, error) { return s.client.ReadFile(ctx, path, lines) })
 }
 
 // WriteFile implements [provider.Sandbox].
@@ -155,22 +179,22 @@ func (s *Sandbox) ReplaceInFile(ctx context.Context, path string, r provider.Rep
 
 // DownloadFile implements [provider.Sandbox].
 func (s *Sandbox) DownloadFile(ctx context.Context, path string) (io.ReadCloser, error) {
-	return again(ctx, s, func() (io.ReadCloser, error) { return s.client.DownloadFile(ctx, path) })
+	return reading(ctx, s, func() (io.ReadCloser, error) { return s.client.DownloadFile(ctx, path) })
 }
 
 // ListDir implements [provider.Sandbox].
 func (s *Sandbox) ListDir(ctx context.Context, path string, o provider.ListOptions) (*provider.Listing, error) {
-	return again(ctx, s, func() (*provider.Listing, error) { return s.client.ListDir(ctx, path, o) })
+	return reading(ctx, s, func() (*provider.Listing, error) { return s.client.ListDir(ctx, path, o) })
 }
 
 // Glob implements [provider.Sandbox].
 func (s *Sandbox) Glob(ctx context.Context, path, pattern string, o provider.GlobOptions) (*provider.GlobResult, error) {
-	return again(ctx, s, func() (*provider.GlobResult, error) { return s.client.Glob(ctx, path, pattern, o) })
+	return reading(ctx, s, func() (*provider.GlobResult, error) { return s.client.Glob(ctx, path, pattern, o) })
 }
 
 // Grep implements [provider.Sandbox].
 func (s *Sandbox) Grep(ctx context.Context, path, pattern string, o provider.GrepOptions) (*provider.GrepResult, error) {
-	return again(ctx, s, func() (*provider.GrepResult, error) { return s.client.Grep(ctx, path, pattern, o) })
+	return reading(ctx, s, func() (*provider.GrepResult, error) { return s.client.Grep(ctx, path, pattern, o) })
 }
 
 // UpdateFile writes as the operator, on the host side and without starting
