@@ -27,7 +27,7 @@ import (
 func attackMain(name, end string) {
 	signal.Ignore()
 	attacks := map[string]func(){
-		"daemon": daemon, "hoppers": hoppers, "bomb": bomb, "sprayer": sprayer,
+		"spoil": spoilMain, "daemon": daemon, "hoppers": hoppers, "bomb": bomb, "sprayer": sprayer,
 		"kill all then bomb": func() {
 			unix.Kill(-1, unix.SIGKILL)
 			bomb()

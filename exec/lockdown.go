@@ -31,11 +31,6 @@ func (s *slot) lockDown(c slotConfig) error {
 	s.form = c.form
 	unix.Umask(0o022)
 	os.WriteFile("/proc/self/oom_score_adj", []byte(slotOOMScore), 0) // best effort
-	null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("open /dev/null: %w", err)
-	}
-	s.null = null
 	switch c.form {
 	case formNamespace:
 		if err := mountProc(); err != nil {
@@ -61,11 +56,16 @@ func (s *slot) lockDown(c slotConfig) error {
 	if !c.unscoped {
 		s.landlockABI = landlock.ABI()
 	}
-	tracing := seccomp.TracingAllowed
-	if c.form == formSubreaper && !canScope(s.landlockABI) {
-		tracing = seccomp.TracingDenied // neighbours are visible and not scoped
+	reserveThreads(slotThreads)
+	policy := seccomp.Policy{Tracing: seccomp.TracingAllowed}
+	if c.form == formNamespace {
+		// The first numbers of the namespace are the slot's threads, whatever
+		// comes later is the command's.
+		policy.Above = highestThread()
+	} else if !canScope(s.landlockABI) {
+		policy.Tracing = seccomp.TracingDenied // neighbours are visible and not scoped
 	}
-	filter, err := seccomp.Assemble(tracing)
+	filter, err := seccomp.Assemble(policy)
 	if err != nil {
 		return err
 	}
@@ -83,6 +83,7 @@ func (s *slot) lockDownUnconfined(c slotConfig, forker chan error) error {
 			return err
 		}
 	}
+	reserveThreads(slotThreads)
 	return s.settle(c, forker)
 }
 
@@ -92,13 +93,13 @@ func (s *slot) settle(c slotConfig, forker chan error) error {
 	if err := <-forker; err != nil {
 		return err
 	}
-	reserveThreads(slotThreads)
 	// Last, since other commands may have used up what is left for this one.
 	if c.maxProcesses > 0 {
 		if err := lowerLimit(unix.RLIMIT_NPROC, c.maxProcesses); err != nil {
 			return fmt.Errorf("setrlimit(RLIMIT_NPROC): %w", err)
 		}
 	}
+	s.self = readSelf()
 	return nil
 }
 

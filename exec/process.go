@@ -154,7 +154,9 @@ func (p *Process) progress(d *decoder) {
 		return
 	}
 	p.status.LeftRunning = int(d.num())
-	odd := p.killed || d.err != nil
+	var spoilt bool
+	d.flags(&spoilt)
+	odd := p.killed || spoilt || d.err != nil
 	p.mu.Unlock()
 	if !p.claimEnd() {
 		return // given up as stuck; the slot is being discarded

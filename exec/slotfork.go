@@ -11,7 +11,9 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec/landlock"
 )
 
-// files are the command's descriptors 0, 1, 2 and, for a long script, 3.
+// files are the command's descriptors 0, 1, 2 and, for a long script, 3. null is
+// what is read where no input is wanted: opened for each command, since flags
+// and locks belong to an open file and would outlive the command with it.
 func (st *slotStart) files(null int) []uintptr {
 	fds := st.fds
 	take := func() uintptr {
@@ -75,10 +77,15 @@ func (s *slot) forker(step chan error) {
 	}
 	step <- err
 	for r := range s.forks {
+		null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			r.answer <- forkAnswer{0, err}
+			continue
+		}
 		attr := &syscall.ProcAttr{
 			Dir:   r.start.dir,
 			Env:   r.start.env,
-			Files: r.start.files(s.null),
+			Files: r.start.files(null),
 			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: r.start.tty},
 		}
 		s.mu.Lock()
@@ -90,6 +97,7 @@ func (s *slot) forker(step chan error) {
 			}
 		}
 		s.mu.Unlock()
+		unix.Close(null)
 		r.answer <- forkAnswer{pid, err}
 	}
 }

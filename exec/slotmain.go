@@ -28,7 +28,7 @@ func SlotMain() {
 	unix.CloseRange(slotSocket, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	CatchSignals()
-	s := &slot{starts: make(chan slotStart), forks: make(chan forkRequest), null: -1}
+	s := &slot{starts: make(chan slotStart), forks: make(chan forkRequest)}
 	if err := s.configure(); err != nil {
 		send(slotSocket, newMessage(msgRefused).str(err.Error()).b)
 		os.Exit(125)

@@ -19,7 +19,7 @@ type slot struct {
 	form        form
 	landlockABI int
 	unconfined  bool
-	null        int // /dev/null, for stdin
+	self        selfState // as it was before the first command
 	starts      chan slotStart
 	forks       chan forkRequest
 
@@ -86,7 +86,8 @@ func (s *slot) run() {
 		left := s.sweep(func() {
 			send(slotSocket, newMessage(msgExited).num(uint64(ws)).num(uint64(took)).b)
 		})
-		send(slotSocket, newMessage(msgEnded).num(uint64(ws)).num(uint64(took)).num(uint64(left)).b)
+		ended := newMessage(msgEnded).num(uint64(ws)).num(uint64(took)).num(uint64(left))
+		send(slotSocket, ended.flags(readSelf().spoilt(s.self)).b)
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 	msgStarted // pid
 	msgFailed  // StartError
 	msgExited  // wait status, nanoseconds: the sweep takes a moment
-	msgEnded   // wait status, nanoseconds, left running
+	msgEnded   // wait status, nanoseconds, left running, spoilt
 )
 
 // slotConfig is what the guest tells a fresh slot.

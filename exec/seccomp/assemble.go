@@ -2,20 +2,23 @@ package seccomp
 
 import (
 	"fmt"
+	"math"
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
 // Offsets in struct seccomp_data, for little-endian machines (both that are
-// supported). Only the low halves of arguments are read: the calls that are
-// checked take 32-bit values and the kernel ignores the upper half.
+// supported). Only the low halves of arguments are read, but for a pointer: the
+// calls that are checked take 32-bit values and the kernel ignores the upper
+// half.
 const (
 	offNumber = 0
 	offArch   = 4
 	offArg0   = 16
 	offArg1   = 24
 	offArg2   = 32
+	offArg2Hi = 36
 )
 
 // Answers of the filter.
@@ -39,14 +42,14 @@ type segment struct {
 // A call of another architecture's interface (32-bit programs) kills the
 // process: answering an error would let it run on in a world where even exit
 // fails.
-func Assemble(t Tracing) ([]bpf.RawInstruction, error) {
+func Assemble(p Policy) ([]bpf.RawInstruction, error) {
 	prog := append(make([]bpf.Instruction, 0, numbers),
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
 		bpf.RetConstant{Val: retKill},
 		bpf.LoadAbsolute{Off: offNumber, Size: 4},
 	)
-	prog = append(prog, search(segments(verdicts(t)))...)
+	prog = append(prog, p.search(segments(verdicts(p)))...)
 	raw, err := bpf.Assemble(prog)
 	if err != nil {
 		return nil, fmt.Errorf("assemble the system-call filter: %w", err)
@@ -73,12 +76,12 @@ func segments(table *[numbers]verdict) []segment {
 // search emits a binary search over the segments: about seven comparisons for
 // any number. (For calls that are always allowed recent kernels skip the
 // filter altogether.)
-func search(s []segment) []bpf.Instruction {
+func (p Policy) search(s []segment) []bpf.Instruction {
 	if len(s) == 1 {
-		return leaf(s[0].verdict)
+		return p.leaf(s[0].verdict)
 	}
 	mid := len(s) / 2
-	low, high := search(s[:mid]), search(s[mid:])
+	low, high := p.search(s[:mid]), p.search(s[mid:])
 	var out []bpf.Instruction
 	if len(low) <= 255 {
 		out = []bpf.Instruction{
@@ -94,7 +97,7 @@ func search(s []segment) []bpf.Instruction {
 }
 
 // leaf emits the answer for one verdict.
-func leaf(v verdict) []bpf.Instruction {
+func (p Policy) leaf(v verdict) []bpf.Instruction {
 	switch v {
 	case allow:
 		return []bpf.Instruction{bpf.RetConstant{Val: retAllow}}
@@ -126,9 +129,50 @@ func leaf(v verdict) []bpf.Instruction {
 	case checkPersonality:
 		return append([]bpf.Instruction{bpf.LoadAbsolute{Off: offArg0, Size: 4}},
 			oneOf(personalities, retAllow, retPerm)...)
+	case checkTarget:
+		return p.target(offArg0)
+	case checkLimit:
+		// Reading another's limits (the new ones are NULL) changes nothing.
+		return append([]bpf.Instruction{
+			bpf.LoadAbsolute{Off: offArg2, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipFalse: 3},
+			bpf.LoadAbsolute{Off: offArg2Hi, Size: 4},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipFalse: 1},
+			bpf.RetConstant{Val: retAllow},
+		}, p.target(offArg0)...)
+	case checkPriority:
+		return p.process(unix.PRIO_PROCESS)
+	case checkIOPriority:
+		return p.process(ioprioProcess)
 	default:
 		return []bpf.Instruction{bpf.RetConstant{Val: retMissing}}
 	}
+}
+
+// target lets an argument be the caller itself or a number that is free.
+func (p Policy) target(offset uint32) []bpf.Instruction {
+	above := p.Above
+	if above == 0 {
+		above = math.MaxUint32
+	}
+	return []bpf.Instruction{
+		bpf.LoadAbsolute{Off: offset, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: above, SkipTrue: 1},
+		bpf.RetConstant{Val: retPerm},
+		bpf.RetConstant{Val: retAllow},
+	}
+}
+
+// process lets the first argument say that the second is a process or, the next
+// value, a group: a group has the number of its first process.
+func (p Policy) process(first uint32) []bpf.Instruction {
+	return append([]bpf.Instruction{
+		bpf.LoadAbsolute{Off: offArg0, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: first, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: first + 1, SkipTrue: 1},
+		bpf.RetConstant{Val: retPerm},
+	}, p.target(offArg1)...)
 }
 
 // oneOf compares the loaded word with each value.

@@ -27,14 +27,30 @@ const (
 	checkSocketpair
 	checkIoctl
 	checkPersonality
+	checkTarget     // the first argument is a process
+	checkLimit      // prlimit64
+	checkPriority   // setpriority
+	checkIOPriority // ioprio_set
 )
+
+// Policy is what differs between filters.
+type Policy struct {
+	Tracing Tracing
+	// Above is a number of a process or thread: commands may change the
+	// resource limits, priority, scheduling and processors of those with
+	// higher numbers, and of themselves. It is for a command that sees its
+	// own tree only, with what must be kept from it numbered first: in a new
+	// pid namespace the kernel gives numbers in order, and does not start
+	// again below 300. 0 means of themselves alone (number 0 in the calls).
+	Above uint32
+}
 
 // numbers is one more than the largest number that may be listed.
 const numbers = 512
 
 // verdicts returns the answer for each number; every number from there on is
 // missing.
-func verdicts(t Tracing) *[numbers]verdict {
+func verdicts(p Policy) *[numbers]verdict {
 	m := new([numbers]verdict)
 	set := func(v verdict, lists ...[]uint32) {
 		for _, l := range lists {
@@ -46,7 +62,7 @@ func verdicts(t Tracing) *[numbers]verdict {
 	set(allow, ordinaryCalls, archOrdinaryCalls)
 	set(deny, refusedCalls, archRefusedCalls)
 	set(missing, absentCalls)
-	if t == TracingAllowed {
+	if p.Tracing == TracingAllowed {
 		set(allow, tracingCalls)
 	} else {
 		set(deny, tracingCalls)
@@ -56,6 +72,10 @@ func verdicts(t Tracing) *[numbers]verdict {
 	m[unix.SYS_SOCKETPAIR] = checkSocketpair
 	m[unix.SYS_IOCTL] = checkIoctl
 	m[unix.SYS_PERSONALITY] = checkPersonality
+	set(checkTarget, targetCalls)
+	m[unix.SYS_PRLIMIT64] = checkLimit
+	m[unix.SYS_SETPRIORITY] = checkPriority
+	m[unix.SYS_IOPRIO_SET] = checkIOPriority
 	return m
 }
 
@@ -77,6 +97,17 @@ var refusedIoctls = []uint32{unix.TIOCSTI, unix.TIOCLINUX}
 // Linux, a 32-bit machine name, a 2.6 version number, both, a fixed address
 // layout (debuggers, sanitizers), and the query.
 var personalities = []uint32{0, 0x8, 0x20000, 0x20008, 0x40000, 0xffffffff}
+
+// targetCalls change a process or thread that they name by number: of one user
+// the kernel lets each change every other, among them whoever starts the next
+// command.
+var targetCalls = []uint32{
+	unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER,
+}
+
+// ioprioProcess is IOPRIO_WHO_PROCESS; the group is the next. (All processes of
+// a user, the third, are more than a command's own.)
+const ioprioProcess = 1
 
 // tracingCalls depend on [Tracing].
 var tracingCalls = []uint32{

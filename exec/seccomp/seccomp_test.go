@@ -14,9 +14,9 @@ import (
 
 // answer runs the filter in a virtual machine. That one reads words as the
 // network does, so the data is written that way round.
-func answer(t testing.TB, t3 Tracing, arch, nr uint32, args ...uint64) uint32 {
+func answer(t testing.TB, p Policy, arch, nr uint32, args ...uint64) uint32 {
 	t.Helper()
-	raw, err := Assemble(t3)
+	raw, err := Assemble(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,26 +105,70 @@ func TestFilter(t *testing.T) {
 		{"fixed layout", unix.SYS_PERSONALITY, []uint64{0x40000}, retAllow},
 		{"executable data", unix.SYS_PERSONALITY, []uint64{0x400000}, retPerm},
 	} {
-		if got := answer(t, TracingAllowed, auditArch, tt.nr, tt.args...); got != tt.want {
+		if got := answer(t, Policy{Tracing: TracingAllowed}, auditArch, tt.nr, tt.args...); got != tt.want {
 			t.Errorf("%s: want %s, got %s", tt.name, names[tt.want], names[got])
 		}
 	}
-	if got := answer(t, TracingAllowed, unix.AUDIT_ARCH_I386, 1); got != retKill {
+	if got := answer(t, Policy{Tracing: TracingAllowed}, unix.AUDIT_ARCH_I386, 1); got != retKill {
 		t.Errorf("another architecture: %s", names[got])
 	}
 	for _, nr := range tracingCalls {
-		if got := answer(t, TracingAllowed, auditArch, nr); got != retAllow {
+		if got := answer(t, Policy{Tracing: TracingAllowed}, auditArch, nr); got != retAllow {
 			t.Errorf("tracing call %d: %s", nr, names[got])
 		}
-		if got := answer(t, TracingDenied, auditArch, nr); got != retPerm {
+		if got := answer(t, Policy{}, auditArch, nr); got != retPerm {
 			t.Errorf("tracing call %d denied: %s", nr, names[got])
+		}
+	}
+}
+
+// A command changes itself, and others only where they are surely its own.
+func TestFilterTargets(t *testing.T) {
+	const pointer, high = 0x7ff000001000, 0x100000000
+	for _, tt := range []struct {
+		name  string
+		nr    uint32
+		args  []uint64
+		alone uint32 // answer with Above 0
+		tree  uint32 // answer with Above 9
+	}{
+		{"own limit", unix.SYS_PRLIMIT64, []uint64{0, 1, pointer}, retAllow, retAllow},
+		{"limit of pid 1", unix.SYS_PRLIMIT64, []uint64{1, 1, pointer}, retPerm, retPerm},
+		{"limit of pid 1, low half zero", unix.SYS_PRLIMIT64, []uint64{1, 1, high}, retPerm, retPerm},
+		{"reading pid 1's limit", unix.SYS_PRLIMIT64, []uint64{1, 1, 0, pointer}, retAllow, retAllow},
+		{"limit of the last kept", unix.SYS_PRLIMIT64, []uint64{9, 1, pointer}, retPerm, retPerm},
+		{"limit of another", unix.SYS_PRLIMIT64, []uint64{10, 1, pointer}, retPerm, retAllow},
+		{"upper half is ignored", unix.SYS_PRLIMIT64, []uint64{high | 1, 1, pointer}, retPerm, retPerm},
+		{"own processors", unix.SYS_SCHED_SETAFFINITY, []uint64{0, 8, pointer}, retAllow, retAllow},
+		{"pid 1's processors", unix.SYS_SCHED_SETAFFINITY, []uint64{1, 8, pointer}, retPerm, retPerm},
+		{"a thread's processors", unix.SYS_SCHED_SETAFFINITY, []uint64{77, 8, pointer}, retPerm, retAllow},
+		{"pid 1's scheduler", unix.SYS_SCHED_SETSCHEDULER, []uint64{1, 3, pointer}, retPerm, retPerm},
+		{"pid 1's parameters", unix.SYS_SCHED_SETPARAM, []uint64{1, pointer}, retPerm, retPerm},
+		{"pid 1's attributes", unix.SYS_SCHED_SETATTR, []uint64{1, pointer, 0}, retPerm, retPerm},
+		{"own nice value", unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, 0, 5}, retAllow, retAllow},
+		{"own group's", unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PGRP, 0, 5}, retAllow, retAllow},
+		{"own user's", unix.SYS_SETPRIORITY, []uint64{unix.PRIO_USER, 0, 5}, retPerm, retPerm},
+		{"user by number", unix.SYS_SETPRIORITY, []uint64{unix.PRIO_USER, 1000, 5}, retPerm, retPerm},
+		{"pid 1's nice value", unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, 1, 5}, retPerm, retPerm},
+		{"pid 1's group", unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PGRP, 1, 5}, retPerm, retPerm},
+		{"another's nice value", unix.SYS_SETPRIORITY, []uint64{unix.PRIO_PROCESS, 77, 5}, retPerm, retAllow},
+		{"own I/O priority", unix.SYS_IOPRIO_SET, []uint64{1, 0, 0}, retAllow, retAllow},
+		{"pid 1's I/O priority", unix.SYS_IOPRIO_SET, []uint64{1, 1, 0}, retPerm, retPerm},
+		{"user's I/O priority", unix.SYS_IOPRIO_SET, []uint64{3, 1000, 0}, retPerm, retPerm},
+		{"no such kind", unix.SYS_IOPRIO_SET, []uint64{0, 0, 0}, retPerm, retPerm},
+	} {
+		if got := answer(t, Policy{}, auditArch, tt.nr, tt.args...); got != tt.alone {
+			t.Errorf("%s, alone: want %s, got %s", tt.name, names[tt.alone], names[got])
+		}
+		if got := answer(t, Policy{Above: 9}, auditArch, tt.nr, tt.args...); got != tt.tree {
+			t.Errorf("%s, tree: want %s, got %s", tt.name, names[tt.tree], names[got])
 		}
 	}
 }
 
 // The search agrees with the table for every number.
 func TestFilterAgreesWithTheTable(t *testing.T) {
-	table := verdicts(TracingDenied)
+	table := verdicts(Policy{})
 	for nr := range uint32(600) {
 		want, checked := retMissing, false
 		v := missing
@@ -140,7 +184,7 @@ func TestFilterAgreesWithTheTable(t *testing.T) {
 		default:
 			checked = true
 		}
-		if got := answer(t, TracingDenied, auditArch, nr); got != want && !checked {
+		if got := answer(t, Policy{}, auditArch, nr); got != want && !checked {
 			t.Errorf("number %d: want %s, got %s", nr, names[want], names[got])
 		}
 	}
@@ -152,7 +196,9 @@ func TestListsAreDisjoint(t *testing.T) {
 	for name, list := range map[string][]uint32{
 		"ordinary": ordinaryCalls, "ordinary of the architecture": archOrdinaryCalls, "refused": refusedCalls,
 		"refused of the architecture": archRefusedCalls, "absent": absentCalls, "tracing": tracingCalls,
-		"checked": {unix.SYS_CLONE, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_IOCTL, unix.SYS_PERSONALITY},
+		"checked": {unix.SYS_CLONE, unix.SYS_SOCKET, unix.SYS_SOCKETPAIR, unix.SYS_IOCTL, unix.SYS_PERSONALITY,
+			unix.SYS_PRLIMIT64, unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET},
+		"target": targetCalls,
 	} {
 		for _, nr := range list {
 			if other, twice := seen[nr]; twice {
@@ -168,7 +214,7 @@ func TestInstall(t *testing.T) {
 	const env = "SANDBOXFS_SECCOMP_TEST"
 	if how := os.Getenv(env); how != "" {
 		runtime.LockOSThread()
-		filter, err := Assemble(TracingDenied)
+		filter, err := Assemble(Policy{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +259,7 @@ func TestInstall(t *testing.T) {
 
 func BenchmarkAssemble(b *testing.B) {
 	for b.Loop() {
-		if _, err := Assemble(TracingAllowed); err != nil {
+		if _, err := Assemble(Policy{Tracing: TracingAllowed}); err != nil {
 			b.Fatal(err)
 		}
 	}
