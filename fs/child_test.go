@@ -190,9 +190,7 @@ func mount(t *testing.T, spec childSpec, o fs.MountOptions, as *account) *mounte
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	startOn(t, cmd)
 	inR.Close()
 	for _, f := range files {
 		f.Close()
@@ -224,6 +222,23 @@ func mount(t *testing.T, spec childSpec, o fs.MountOptions, as *account) *mounte
 	}
 	mnt.Close()
 	return m
+}
+
+// startOn starts a process on a thread that lives until the test is over,
+// since its end would be the process's (Pdeathsig), and tests end threads.
+func startOn(t *testing.T, cmd *osexec.Cmd) {
+	t.Helper()
+	started, over := make(chan error), make(chan struct{})
+	t.Cleanup(func() { close(over) })
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		started <- cmd.Start()
+		<-over
+	}()
+	if err := <-started; err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (m *mounted) line(t *testing.T) string {

@@ -6,8 +6,9 @@ import (
 )
 
 // enterParent checks that a name can be made in a directory, and acquires it.
-func (r *raw) enterParent(id uint64, name string) (*node, int, unix.Errno) {
-	parent, e := r.node(id)
+// also are the operation's other nodes, acquired already.
+func (r *raw) enterParent(in *fuse.InHeader, name string, also ...*node) (*node, int, unix.Errno) {
+	parent, e := r.node(in.NodeId)
 	if e == 0 {
 		e = checkName(name)
 	}
@@ -20,14 +21,14 @@ func (r *raw) enterParent(id uint64, name string) (*node, int, unix.Errno) {
 	if e != 0 {
 		return nil, -1, e
 	}
-	dir, e := r.acquire(parent)
+	dir, e := r.use(in.Pid, parent, writes, also...)
 	return parent, dir, e
 }
 
 // Create answers open(2) with O_CREAT of a name that the kernel believes to
 // be absent.
 func (r *raw) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
-	parent, dir, e := r.enterParent(in.NodeId, name)
+	parent, dir, e := r.enterParent(&in.InHeader, name)
 	if e == unix.EROFS && in.Flags&unix.O_EXCL == 0 && !changes(in.Flags) {
 		return r.createExisting(in, name, out) // only if the host has made it meanwhile
 	}
@@ -61,7 +62,7 @@ func (r *raw) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fus
 }
 
 // openCreated makes the node and the open file of a descriptor that has just
-// been created. parent and name are nil and "" for a file without a name.
+// been created. The name is "" for a file without one.
 func (t *Tree) openCreated(parent *node, name string, fd int, in *fuse.CreateIn, out *fuse.CreateOut) unix.Errno {
 	var st unix.Statx_t
 	if e := statFD(fd, &st); e != 0 {
@@ -73,6 +74,9 @@ func (t *Tree) openCreated(parent *node, name string, fd int, in *fuse.CreateIn,
 	}
 	n := t.remember(parent, name, &st)
 	path = t.install(n, path)
+	if name == "" {
+		t.nameless(n)
+	}
 	if e := t.openNode(n, path, fd, in.Flags&^unix.O_TRUNC, &out.OpenOut); e != 0 {
 		t.forget(n.id, 1)
 		t.release(n)
@@ -93,7 +97,7 @@ func (r *raw) createExisting(in *fuse.CreateIn, name string, out *fuse.CreateOut
 	if parent.synthetic() {
 		return fuse.EROFS
 	}
-	if e := r.lookup(parent, name, &out.EntryOut); e != 0 {
+	if e := r.lookup(in.Pid, parent, name, &out.EntryOut); e != 0 {
 		if e == unix.ENOENT {
 			e = parent.writeError()
 			if e == 0 {
@@ -102,15 +106,13 @@ func (r *raw) createExisting(in *fuse.CreateIn, name string, out *fuse.CreateOut
 		}
 		return fuse.Status(e)
 	}
-	open := fuse.OpenIn{InHeader: in.InHeader, Flags: in.Flags}
-	open.NodeId = out.NodeId
 	n, e := r.node(out.NodeId)
 	switch {
 	case e != 0:
 	case n.ident.kind != unix.S_IFREG:
 		e = unix.ESTALE
 	default:
-		e = unix.Errno(r.Open(nil, &open, &out.OpenOut))
+		e = r.openFound(n, in.Flags, &out.OpenOut)
 	}
 	if e == 0 && in.Flags&unix.O_TRUNC != 0 {
 		e = r.truncateOpen(out.Fh)
@@ -119,6 +121,24 @@ func (r *raw) createExisting(in *fuse.CreateIn, name string, out *fuse.CreateOut
 		r.forget(out.NodeId, 1)
 	}
 	return fuse.Status(e)
+}
+
+// openFound opens a file that the same request has looked up.
+func (t *Tree) openFound(n *node, flags uint32, out *fuse.OpenOut) unix.Errno {
+	if changes(flags) {
+		if e := n.writeError(); e != 0 {
+			return e
+		}
+	}
+	fd, e := t.acquire(n)
+	if e != 0 {
+		return e
+	}
+	if e := t.openNode(n, fd, -1, flags, out); e != 0 {
+		t.release(n)
+		return e
+	}
+	return 0
 }
 
 func (t *Tree) truncateOpen(id uint64) unix.Errno {
@@ -145,7 +165,7 @@ func (r *raw) Tmpfile(_ <-chan struct{}, in *fuse.CreateIn, out *fuse.CreateOut)
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	dir, e := r.acquire(parent)
+	dir, e := r.use(in.Pid, parent, writes)
 	if e != 0 {
 		return fuse.Status(e)
 	}

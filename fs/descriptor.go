@@ -43,9 +43,6 @@ func (t *Tree) acquire(n *node) (int, unix.Errno) {
 		fd, e = t.reopen(n)
 	}
 	if e != 0 {
-		if e == unix.ESTALE {
-			t.expectLookup(n)
-		}
 		return -1, e
 	}
 	fd = t.install(n, fd)

@@ -33,27 +33,34 @@ func (r *raw) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fus
 	}
 	d := &dir{node: n, fd: -1, whole: n.synthetic() || r.hasKids(n)}
 	if !n.synthetic() {
-		if d.fd, e = r.openDir(n); e != 0 {
+		if d.fd, e = r.openDir(in.Pid, n); e != 0 {
 			return fuse.Status(e)
 		}
 		r.handleFDs.Add(1)
+		n.open.Lock()
+		n.openDirs++
+		n.open.Unlock()
 	}
 	*out = fuse.OpenOut{Fh: r.handles.addDir(d)}
 	r.trim(0)
 	return fuse.OK
 }
 
-func (t *Tree) openDir(n *node) (int, unix.Errno) {
-	path, e := t.acquire(n)
+// openDir opens a directory of the host and leaves its node acquired, for
+// what the client does by its descriptor.
+func (t *Tree) openDir(thread uint32, n *node) (int, unix.Errno) {
+	path, e := t.use(thread, n, reads)
 	if e != 0 {
 		return -1, e
 	}
-	defer t.release(n)
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY
 	fd, e := openAt(path, ".", flags, 0)
 	if e == unix.EMFILE || e == unix.ENFILE {
 		t.trim(t.unusedDescriptors() / 2)
 		fd, e = openAt(path, ".", flags, 0)
+	}
+	if e != 0 {
+		t.release(n)
 	}
 	return fd, e
 }
@@ -75,6 +82,10 @@ func (t *Tree) closeDir(d *dir) {
 	if d.fd >= 0 {
 		t.handleFDs.Add(-1)
 		unix.Close(d.fd)
+		d.node.open.Lock()
+		d.node.openDirs--
+		d.node.open.Unlock()
+		t.release(d.node)
 	}
 }
 
@@ -105,7 +116,7 @@ func (r *raw) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntry
 		if e.Name == "." || e.Name == ".." {
 			return true
 		}
-		if r.lookup(n, e.Name, entry) != 0 {
+		if r.lookup(in.Pid, n, e.Name, entry) != 0 {
 			*entry = fuse.EntryOut{} // it is gone: a bare name
 			return true
 		}
@@ -160,9 +171,6 @@ func (d *dir) peek(entry *fuse.DirEntry) (size int, e unix.Errno) {
 			n, err = unix.Getdents(d.fd, d.buf[:cap(d.buf)])
 			return err
 		})
-		if e == unix.ENOENT { // removed while open
-			n, e = 0, 0
-		}
 		if e != 0 || n <= 0 {
 			d.buf, d.pos = d.buf[:0], 0
 			return 0, e
@@ -212,11 +220,11 @@ func (d *dir) readWhole(t *Tree) unix.Errno {
 		for {
 			var entry fuse.DirEntry
 			size, e := d.peek(&entry)
+			if size == 0 && (e == 0 || e == unix.ENOENT && l != nil) {
+				break // also when the host has removed it: the table's names remain
+			}
 			if e != 0 {
 				return e
-			}
-			if size == 0 {
-				break
 			}
 			d.pos += size
 			if l != nil && l.kids[entry.Name] != nil {

@@ -9,7 +9,7 @@ import (
 func (r *raw) Lookup(_ <-chan struct{}, in *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
 	parent, e := r.node(in.NodeId)
 	if e == 0 {
-		e = r.lookup(parent, name, out)
+		e = r.lookup(in.Pid, parent, name, out)
 	}
 	if e == unix.ENOENT { // a negative entry, which the kernel may keep
 		*out = fuse.EntryOut{}
@@ -19,7 +19,7 @@ func (r *raw) Lookup(_ <-chan struct{}, in *fuse.InHeader, name string, out *fus
 	return fuse.Status(e)
 }
 
-func (t *Tree) lookup(parent *node, name string, out *fuse.EntryOut) unix.Errno {
+func (t *Tree) lookup(thread uint32, parent *node, name string, out *fuse.EntryOut) unix.Errno {
 	if e := checkName(name); e != 0 {
 		return e
 	}
@@ -39,22 +39,18 @@ func (t *Tree) lookup(parent *node, name string, out *fuse.EntryOut) unix.Errno 
 	}
 	defer t.release(parent)
 	var st unix.Statx_t
-	if kid == nil && t.isExpected(parent, name) {
-		n, e := t.lookupHeld(parent, dir, name, &st)
-		if e == 0 {
-			t.fillEntry(n, &st, out)
+	if kid != nil {
+		e := statName(dir, name, &st)
+		if e == unix.ENOENT || e == 0 && fileType(&st) != unix.S_IFDIR {
+			t.enterSynthetic(kid.node, out) // on the way to a region inside this one
+			return 0
 		}
-		return e
 	}
-	e = statName(dir, name, &st)
-	if kid != nil && (e == unix.ENOENT || e == 0 && fileType(&st) != unix.S_IFDIR) {
-		t.enterSynthetic(kid.node, out) // on the way to a region inside this one
-		return 0
-	}
+	n, e := t.find(parent, dir, name, t.startsAgain(thread), &st)
 	if e != 0 {
 		return e
 	}
-	t.fillEntry(t.remember(parent, name, &st), &st, out)
+	t.fillEntry(n, &st, out)
 	return 0
 }
 

@@ -37,7 +37,7 @@ func (r *raw) Symlink(_ <-chan struct{}, in *fuse.InHeader, target, name string,
 
 // makeNode makes a name by call and introduces what it made.
 func (r *raw) makeNode(in *fuse.InHeader, name string, mode uint32, out *fuse.EntryOut, call func(dir int) error) fuse.Status {
-	parent, dir, e := r.enterParent(in.NodeId, name)
+	parent, dir, e := r.enterParent(in, name)
 	if e != 0 {
 		return fuse.Status(e)
 	}
@@ -51,10 +51,11 @@ func (r *raw) makeNode(in *fuse.InHeader, name string, mode uint32, out *fuse.En
 		}
 	}
 	var st unix.Statx_t
-	if e := statName(dir, name, &st); e != 0 {
+	n, e := r.find(parent, dir, name, false, &st)
+	if e != 0 {
 		return fuse.Status(e)
 	}
-	r.fillEntry(r.remember(parent, name, &st), &st, out)
+	r.fillEntry(n, &st, out)
 	return fuse.OK
 }
 
@@ -90,7 +91,12 @@ func (r *raw) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.En
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	parent, dir, e := r.enterParent(in.NodeId, name)
+	fd, e := r.acquire(n)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	defer r.release(n)
+	parent, dir, e := r.enterParent(&in.InHeader, name, n)
 	if e != 0 {
 		return fuse.Status(e)
 	}
@@ -98,11 +104,6 @@ func (r *raw) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.En
 	if parent.domain != n.domain {
 		return fuse.EXDEV
 	}
-	fd, e := r.acquire(n)
-	if e != 0 {
-		return fuse.Status(e)
-	}
-	defer r.release(n)
 	if e := r.linkFD(fd, dir, name); e != 0 {
 		return fuse.Status(e)
 	}

@@ -44,8 +44,8 @@ type node struct {
 	// Guarded by Tree.mu.
 	fd       int       // O_PATH descriptor, -1 while closed
 	pins     int       // users of fd: handlers at work and open files
-	again    time.Time // until then one operation need not ask for the name (stale.go)
 	lookups  uint64    // what the kernel will give back by FORGET
+	seen     time.Time // when it was looked up last
 	parent   *node     // where the node was seen last; nil: cannot be reopened by name
 	name     string
 	handle   *unix.FileHandle // to reopen without a name, where permitted
@@ -57,10 +57,11 @@ type node struct {
 	used     uint64 // tick of the last use
 
 	// open guards what follows. It is taken before Tree.mu, never after.
-	open    sync.Mutex
-	opens   int     // open files
-	backing int32   // passthrough id while opens > 0, 0: none
-	fresh   version // contents that the client's page cache may hold
+	open     sync.Mutex
+	opens    int     // open files
+	openDirs int     // open directories
+	backing  int32   // passthrough id while opens > 0, 0: none
+	fresh    version // contents that the client's page cache may hold
 }
 
 // version tells two states of a file's contents apart.

@@ -19,16 +19,15 @@ func (r *raw) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.S
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	fd, e := r.acquire(n)
+	what := reads
+	if changes(in.Flags) {
+		what = writes
+	}
+	fd, e := r.use(in.Pid, n, what)
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	if r.stale(n) {
-		e = unix.ESTALE
-	} else {
-		e = r.openNode(n, fd, -1, in.Flags, out)
-	}
-	if e != 0 {
+	if e := r.openNode(n, fd, -1, in.Flags, out); e != 0 {
 		r.release(n)
 		return fuse.Status(e)
 	}

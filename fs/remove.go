@@ -7,23 +7,23 @@ import (
 
 // Unlink answers unlink(2).
 func (r *raw) Unlink(_ <-chan struct{}, in *fuse.InHeader, name string) fuse.Status {
-	return fuse.Status(r.remove(in.NodeId, name, 0))
+	return fuse.Status(r.remove(in, name, 0))
 }
 
 // Rmdir answers rmdir(2).
 func (r *raw) Rmdir(_ <-chan struct{}, in *fuse.InHeader, name string) fuse.Status {
-	return fuse.Status(r.remove(in.NodeId, name, unix.AT_REMOVEDIR))
+	return fuse.Status(r.remove(in, name, unix.AT_REMOVEDIR))
 }
 
-func (t *Tree) remove(id uint64, name string, flags int) unix.Errno {
-	parent, e := t.node(id)
+func (t *Tree) remove(in *fuse.InHeader, name string, flags int) unix.Errno {
+	parent, e := t.node(in.NodeId)
 	if e == 0 {
 		e = t.changeName(parent, name)
 	}
 	if e != 0 {
 		return e
 	}
-	dir, e := t.acquire(parent)
+	dir, e := t.use(in.Pid, parent, writes)
 	if e != 0 {
 		return e
 	}

@@ -42,6 +42,9 @@ func (t *Tree) rename(in *fuse.RenameIn, oldName, newName string) unix.Errno {
 		return e
 	}
 	defer t.release(to)
+	if e := t.check(in.Pid, writes, from, to); e != 0 {
+		return e
+	}
 	victim := t.hold(to, toDir, newName)
 	e = retry(func() error {
 		return unix.Renameat2(fromDir, oldName, toDir, newName, uint(in.Flags))

@@ -17,14 +17,11 @@ func (r *raw) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) 
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	fd, e := r.acquire(n)
+	fd, e := r.useForAttributes(n, in)
 	if e != 0 {
 		return fuse.Status(e)
 	}
 	defer r.release(n)
-	if r.staleByPath(n, in) {
-		return fuse.Status(unix.ESTALE)
-	}
 	// Owner before mode, because a change of owner takes mode bits away.
 	for _, set := range []func(*node, int, *fuse.SetAttrIn) unix.Errno{r.setOwner, r.setMode, r.setSize, r.setTimes} {
 		if e := set(n, fd, in); e != 0 {

@@ -1,6 +1,10 @@
 package fs
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // node returns the node of a request. The kernel names only nodes that it
 // has not forgotten, so an unknown number is a stale one.
@@ -23,7 +27,7 @@ func (t *Tree) remember(parent *node, name string, st *unix.Statx_t) *node {
 		n = t.addLocked(parent.domain, st)
 	}
 	n.lookups++
-	n.parent, n.name = parent, name
+	n.parent, n.name, n.seen = parent, name, time.Now()
 	n.layout = nil
 	if parent.layout != nil {
 		n.layout = parent.layout.kids[name]
@@ -78,6 +82,13 @@ func (t *Tree) forget(id, count uint64) {
 	closeFD(fd)
 }
 
+// nameless records that a node cannot be found by a name.
+func (t *Tree) nameless(n *node) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n.parent, n.name = nil, ""
+}
+
 // moved records where a renamed inode is now, so that it can be reopened.
 func (t *Tree) moved(parent *node, name string, st *unix.Statx_t) {
 	t.mu.Lock()
@@ -85,6 +96,42 @@ func (t *Tree) moved(parent *node, name string, st *unix.Statx_t) {
 	if n := t.findLocked(parent.domain, st); n != nil {
 		n.parent, n.name = parent, name
 	}
+}
+
+// find looks a name up on the host and remembers its node. A directory gets
+// its descriptor at once: it may become somebody's working directory, which
+// the host can rename before it is used the first time. hold demands that for
+// anything.
+func (t *Tree) find(parent *node, dir int, name string, hold bool, st *unix.Statx_t) (*node, unix.Errno) {
+	if e := statName(dir, name, st); e != 0 {
+		return nil, e
+	}
+	if !hold && fileType(st) != unix.S_IFDIR || t.isHeld(parent.domain, st) {
+		return t.remember(parent, name, st), 0
+	}
+	fd, e := openAt(dir, name, pathFlags, 0)
+	if e == unix.EMFILE || e == unix.ENFILE {
+		return t.remember(parent, name, st), 0 // opened when there is room again
+	}
+	if e != 0 {
+		return nil, e
+	}
+	if e := statFD(fd, st); e != 0 {
+		unix.Close(fd)
+		return nil, e
+	}
+	n := t.remember(parent, name, st)
+	t.install(n, fd)
+	t.release(n)
+	t.trim(0)
+	return n, 0
+}
+
+func (t *Tree) isHeld(d *domain, st *unix.Statx_t) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.byKey[key{d, device(st), st.Ino}]
+	return n != nil && n.fd >= 0
 }
 
 // kid returns what the table puts at name in a directory, nil if nothing.

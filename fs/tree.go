@@ -7,7 +7,6 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
@@ -43,7 +42,7 @@ type Tree struct {
 	files, dirs list
 	tick        uint64
 	evictions   uint64
-	expected    map[place]time.Time // names to be looked up again, and until when (stale.go)
+	refusals    map[uint32]refusal // by thread (stale.go)
 	devices     map[uint64]uint64
 	closed      bool
 
@@ -59,7 +58,7 @@ func New(o Options) (*Tree, error) {
 	t := &Tree{
 		opts: o, log: o.Log, budget: o.MaxDescriptors, procFD: -1, stackDepth: 1,
 		nodes: map[uint64]*node{}, byKey: map[key]*node{}, devices: map[uint64]uint64{},
-		roots: map[string]*node{}, handleRoots: map[uint64]int{}, expected: map[place]time.Time{},
+		roots: map[string]*node{}, handleRoots: map[uint64]int{}, refusals: map[uint32]refusal{},
 	}
 	if t.log == nil {
 		quiet := logrus.New()

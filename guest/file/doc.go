@@ -7,7 +7,10 @@
 // for FIFOs, devices and links while a call looks at them. So a file is
 // opened in two steps, first as a mere place (O_PATH), then for its content
 // when it has proved to be a regular file; nothing here ever waits for a
-// command, opens a device, or leaves a half-written file behind.
+// command, acts on a device, or leaves a half-written file behind. Somebody
+// outside may replace files and directories: each is opened by its path for
+// what is done with it, because a place alone may be what the kernel
+// remembers and no longer what is there.
 //
 // It must never resolve a path through procfs (there the guest would see its
 // own descriptors in place of the command's), follow a link in a place that

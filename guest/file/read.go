@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strconv"
+	"time"
 
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
@@ -19,25 +19,59 @@ const readBlock = 64 << 10
 // socket, a device or a directory the answer is of kind invalid, and nothing
 // waited or was triggered. The caller closes the file.
 func (f *Files) Open(op, p string) (*os.File, os.FileInfo, error) {
-	place, st, err := openPlace(op, p)
+	if err := CheckPath(op, p); err != nil {
+		return nil, nil, err
+	}
+	file, err := openRegular(op, p, unix.AT_FDCWD, p, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer unix.Close(place)
-	if err := wantRegular(op, p, st.Mode); err != nil {
-		return nil, nil, err
-	}
-	fd, err := reopen(place, p, st)
-	if err != nil {
-		return nil, nil, fail(op, p, err)
-	}
-	file := os.NewFile(uintptr(fd), p)
 	info, err := file.Stat()
 	if err != nil {
 		file.Close()
 		return nil, nil, fail(op, p, err)
 	}
 	return file, info, nil
+}
+
+// openRegular opens a regular file for reading by its name in a directory; p
+// is its path for errors.
+//
+// The first look (O_PATH) keeps what is no regular file from being touched.
+// The open is then by name again and not by way of the first descriptor: that
+// may hold a file which has just been replaced and which the kernel still
+// remembers, and only an open by name finds that out. What a command swaps in
+// between the two is opened without waiting and closed again.
+func openRegular(op, p string, dir int, name string, flags int) (*os.File, error) {
+	place, err := openat(dir, name, unix.O_PATH|flags, 0)
+	if err != nil {
+		return nil, fail(op, p, err)
+	}
+	err = checkRegular(op, p, place)
+	unix.Close(place)
+	if err != nil {
+		return nil, err
+	}
+	fd, err := openat(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|flags, 0)
+	if err != nil {
+		return nil, fail(op, p, err)
+	}
+	if err := checkRegular(op, p, fd); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), p), nil
+}
+
+func checkRegular(op, p string, fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return fail(op, p, err)
+	}
+	if err := refuseProc(op, p, fd); err != nil {
+		return err
+	}
+	return wantRegular(op, p, st.Mode)
 }
 
 func wantRegular(op, p string, mode uint32) error {
@@ -51,33 +85,10 @@ func wantRegular(op, p string, mode uint32) error {
 	}
 }
 
-// reopen opens for reading exactly the file that a place (O_PATH) holds. The
-// process's own descriptor links do it without a second look-up; where there
-// is no /proc the path is opened anew and compared.
-func reopen(place int, p string, st *unix.Stat_t) (int, error) {
-	const flags = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	fd, err := unix.Open("/proc/self/fd/"+strconv.Itoa(place), flags, 0)
-	if !errors.Is(err, unix.ENOENT) {
-		return fd, err
-	}
-	if fd, err = openat(unix.AT_FDCWD, p, flags, 0); err != nil {
-		return -1, err
-	}
-	var again unix.Stat_t
-	if err := unix.Fstat(fd, &again); err != nil {
-		unix.Close(fd)
-		return -1, err
-	}
-	if again.Dev != st.Dev || again.Ino != st.Ino {
-		unix.Close(fd)
-		return -1, unix.EAGAIN
-	}
-	return fd, nil
-}
-
 // Read returns a file's bytes, or those of the lines asked for with their
 // line ends. What is skipped is not kept in memory. Kinds: not found, denied,
-// invalid, too large (over [provider.MaxReadFile]).
+// invalid, too large (over [provider.MaxReadFile], or the lines lie so far
+// behind that they are not reached in time).
 func (f *Files) Read(ctx context.Context, p string, lines provider.LineRange) ([]byte, error) {
 	const op = "read file"
 	if err := CheckLines(op, p, lines); err != nil {
@@ -91,9 +102,12 @@ func (f *Files) Read(ctx context.Context, p string, lines provider.LineRange) ([
 	if lines.IsAll() && info.Size() > provider.MaxReadFile {
 		return nil, tooLargeToRead(op, p)
 	}
-	out, err := readLines(ctx, file, lines, provider.MaxReadFile, max(info.Size(), 0))
+	out, err := readLines(ctx, file, lines, provider.MaxReadFile, max(info.Size(), 0), time.Now().Add(maxRead))
 	if errors.Is(err, errTooLarge) {
 		return nil, tooLargeToRead(op, p)
+	}
+	if errors.Is(err, errTooFar) {
+		return nil, refuse(provider.TooLarge, op, p, "the lines were not reached within 30 seconds", "use a command, such as tail, sed or grep")
 	}
 	if err != nil {
 		return nil, fail(op, p, err)
@@ -117,11 +131,19 @@ func CheckLines(op, p string, r provider.LineRange) error {
 	return nil
 }
 
-var errTooLarge = errors.New("more than the limit")
+// maxRead bounds one read: the lines asked for may lie behind terabytes, and
+// a hole costs no more than its length.
+const maxRead = 30 * time.Second
+
+var (
+	errTooLarge = errors.New("more than the limit")
+	errTooFar   = errors.New("the time for one read is over")
+)
 
 // readLines copies the lines of a range, at most limit bytes of them. Lines
 // end with LF; hint is the size of the whole, for the first allocation.
-func readLines(ctx context.Context, r io.Reader, lines provider.LineRange, limit, hint int64) ([]byte, error) {
+// It gives up when the time is over.
+func readLines(ctx context.Context, r io.Reader, lines provider.LineRange, limit, hint int64, over time.Time) ([]byte, error) {
 	var (
 		first  = max(lines.Start, 1)
 		line   = 1
@@ -135,6 +157,9 @@ func readLines(ctx context.Context, r io.Reader, lines provider.LineRange, limit
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		if time.Now().After(over) {
+			return nil, errTooFar
 		}
 		n, err := reader.Read(buf)
 		block := buf[:n]
@@ -184,13 +209,4 @@ func upTo(block []byte, line, last int) (kept []byte, next int, done bool) {
 			return block[:at], line, true
 		}
 	}
-}
-
-// openContent is reopen as a file for reading.
-func openContent(place int, p string, st *unix.Stat_t) (*os.File, error) {
-	fd, err := reopen(place, p, st)
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), p), nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
@@ -113,27 +114,19 @@ func same(a, b *unix.Stat_t) bool {
 
 // readTarget reads the whole file at a target and what it was before.
 func readTarget(ctx context.Context, op, p string, t *target) ([]byte, *unix.Stat_t, error) {
-	fd, err := openResolve(t.dir, t.name, unix.O_PATH|unix.O_NOFOLLOW, 0, unix.RESOLVE_NO_MAGICLINKS)
+	content, err := openRegular(op, p, t.dir, t.name, unix.O_NOFOLLOW)
 	if err != nil {
-		return nil, nil, fail(op, p, err)
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return nil, nil, fail(op, p, err)
-	}
-	if err := wantRegular(op, p, st.Mode); err != nil {
 		return nil, nil, err
+	}
+	defer content.Close()
+	var st unix.Stat_t
+	if err := unix.Fstat(int(content.Fd()), &st); err != nil {
+		return nil, nil, fail(op, p, err)
 	}
 	if st.Size > provider.MaxWriteFile {
 		return nil, nil, refuse(provider.TooLarge, op, p, "the file is more than 64 MiB", "use a command such as sed")
 	}
-	content, err := openContent(fd, p, &st)
-	if err != nil {
-		return nil, nil, fail(op, p, err)
-	}
-	defer content.Close()
-	b, err := readLines(ctx, content, provider.LineRange{}, provider.MaxWriteFile, st.Size)
+	b, err := readLines(ctx, content, provider.LineRange{}, provider.MaxWriteFile, st.Size, time.Now().Add(maxRead))
 	if errors.Is(err, errTooLarge) {
 		return nil, nil, errChanged
 	}

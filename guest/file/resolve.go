@@ -57,12 +57,33 @@ func openResolve(dir int, p string, flags int, mode uint32, resolve uint64) (int
 		return walkOpen(dir, p, flags, mode, resolve)
 	}
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Mode: uint64(mode), Resolve: resolve}
-	for {
+	for stale := 0; ; {
 		fd, err := unix.Openat2(dir, p, &how)
-		if !errors.Is(err, unix.EINTR) {
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.ESTALE) && stale < maxStale:
+			stale++
+		default:
 			return fd, err
 		}
 	}
+}
+
+// maxStale is how often a path is walked anew because what was found on it
+// was gone before it could be opened. The kernel itself tries once more.
+const maxStale = 3
+
+// openDir opens a directory, for a look or for what shall be made in it. It
+// is a real open and not O_PATH, which is content with what the kernel
+// remembers of a name: a network or FUSE file system then says that the
+// directory has been replaced, and the kernel looks again. O_PATH must do for
+// one that can be searched and not listed.
+func openDir(dir int, p string) (int, error) {
+	fd, err := openat(dir, p, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.EACCES) {
+		return openat(dir, p, unix.O_PATH|unix.O_DIRECTORY, 0)
+	}
+	return fd, err
 }
 
 // openPlace opens a path without touching what lies there (O_PATH) and says
@@ -216,7 +237,7 @@ func openDirMake(from int, dir string) (int, error) {
 	if dir == "" {
 		dir = "."
 	}
-	fd, err := openat(from, dir, unix.O_PATH|unix.O_DIRECTORY, 0)
+	fd, err := openDir(from, dir)
 	if !errors.Is(err, unix.ENOENT) {
 		return fd, err
 	}
@@ -224,7 +245,7 @@ func openDirMake(from int, dir string) (int, error) {
 	if path.IsAbs(dir) {
 		start = "/"
 	}
-	cur, err := openat(from, start, unix.O_PATH|unix.O_DIRECTORY, 0)
+	cur, err := openDir(from, start)
 	if err != nil {
 		return -1, err
 	}
@@ -232,13 +253,13 @@ func openDirMake(from int, dir string) (int, error) {
 		if name == "" || name == "." {
 			continue
 		}
-		next, err := openat(cur, name, unix.O_PATH|unix.O_DIRECTORY, 0)
+		next, err := openDir(cur, name)
 		if errors.Is(err, unix.ENOENT) {
 			if err := unix.Mkdirat(cur, name, 0o777); err != nil && !errors.Is(err, unix.EEXIST) {
 				unix.Close(cur)
 				return -1, err
 			}
-			next, err = openat(cur, name, unix.O_PATH|unix.O_DIRECTORY, 0)
+			next, err = openDir(cur, name)
 		}
 		unix.Close(cur)
 		if err != nil {

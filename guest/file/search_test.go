@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/sandboxfs/sandboxfs/provider"
 )
@@ -133,6 +134,7 @@ func FuzzLines(f *testing.F) {
 	f.Add("a\n", 2, 0)
 	f.Add("\n\n\n", 0, 2)
 	f.Fuzz(func(t *testing.T, content string, start, end int) {
+		later := time.Now().Add(time.Minute)
 		r := provider.LineRange{Start: start, End: end}
 		if CheckLines("read", "/x", r) != nil {
 			if start >= 0 && end >= 0 && (end == 0 || start <= end) {
@@ -150,15 +152,15 @@ func FuzzLines(f *testing.F) {
 			want = strings.Join(lines[first:last], "")
 		}
 		for _, reader := range []func() *bytes.Reader{func() *bytes.Reader { return bytes.NewReader([]byte(content)) }} {
-			got, err := readLines(t.Context(), reader(), r, 1<<20, 0)
+			got, err := readLines(t.Context(), reader(), r, 1<<20, 0, later)
 			if err != nil || string(got) != want {
 				t.Fatalf("%+v of %q: want %q, got %q, %v", r, content, want, got, err)
 			}
-			got, err = readLines(t.Context(), iotest.OneByteReader(reader()), r, 1<<20, 5)
+			got, err = readLines(t.Context(), iotest.OneByteReader(reader()), r, 1<<20, 5, later)
 			if err != nil || string(got) != want {
 				t.Fatalf("%+v of %q by bytes: want %q, got %q, %v", r, content, want, got, err)
 			}
-			if _, err := readLines(t.Context(), reader(), r, int64(len(want))-1, 0); len(want) > 0 && err == nil {
+			if _, err := readLines(t.Context(), reader(), r, int64(len(want))-1, 0, later); len(want) > 0 && err == nil {
 				t.Fatalf("%+v of %q: over the limit, and no error", r, content)
 			}
 		}

@@ -37,17 +37,25 @@ type walker struct {
 // openRoot opens the directory from which a search starts, through symbolic
 // links.
 func openRoot(op, p string) (int, error) {
-	place, st, err := openPlace(op, p)
-	if err != nil {
+	if err := CheckPath(op, p); err != nil {
 		return -1, err
 	}
-	defer unix.Close(place)
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+	fd, err := openat(unix.AT_FDCWD, p, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.ENOTDIR) {
+		// The path itself, or something on the way to it.
+		place, _, err := openPlace(op, p)
+		if err != nil {
+			return -1, err
+		}
+		unix.Close(place)
 		return -1, refuse(provider.Invalid, op, p, "not a directory", "name a directory")
 	}
-	fd, err := openat(place, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return -1, fail(op, p, err)
+	}
+	if err := refuseProc(op, p, fd); err != nil {
+		unix.Close(fd)
+		return -1, err
 	}
 	return fd, nil
 }

@@ -52,7 +52,7 @@ func Run(t *testing.T, make func(t *testing.T) Subject) {
 		{"privilege bits", testPrivilegeBits}, {"links", testLinks}, {"rename", testRename}, {"unlinked", testUnlinked},
 		{"directories", testDirectories}, {"special files", testSpecial}, {"locks", testLocks},
 		{"read-only", testReadOnly}, {"synthetic", testSynthetic}, {"host changes", testHostChanges},
-		{"host races", testHostRaces}, {"hammer", testHammer}, {"deep tree", testDeep}, {"walk", testWalk},
+		{"replaced", testReplaced}, {"host races", testHostRaces}, {"hammer", testHammer}, {"deep tree", testDeep}, {"walk", testWalk},
 	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) { g.run(t, s) })
