@@ -24,9 +24,11 @@ type Config struct {
 	// where ending a fork bomb takes a while.
 	KillTimeout time.Duration
 	// MaxProcesses becomes RLIMIT_NPROC of slots and commands; it never
-	// raises the limit. 0 means somewhat less than this process's own, where
-	// it has one, so that a command that uses up everything leaves the guest
-	// room. Without namespaces a limit is demanded: this, an inherited
+	// raises the limit. 0 means this process's own soft limit, where it has
+	// one, if the hard one leaves room for the guest and the slots: their
+	// threads then are not held against the commands. Without that room it
+	// means somewhat less than the limit, so that a command that uses up
+	// everything leaves the guest some. Without namespaces a limit is demanded: this, an inherited
 	// RLIMIT_NPROC, or a cgroup's pids.max.
 	MaxProcesses uint64
 	// Form restricts the choice of mechanism.

@@ -14,6 +14,7 @@ type Executor struct {
 	cfg         Config
 	form        form
 	landlockABI int
+	bounds      processBounds
 	whyNot      string // why the better form was not taken
 
 	reaper *reaper
@@ -45,8 +46,12 @@ var ErrClosed = errors.New("the executor is closed")
 // is lost.
 func New(cfg Config) (*Executor, error) {
 	e := &Executor{cfg: cfg.withDefaults(), live: map[*slotHandle]struct{}{}}
+	e.bounds.commands = e.cfg.MaxProcesses
 	if e.cfg.MaxProcesses == 0 {
-		e.cfg.MaxProcesses = ownLimit()
+		var err error
+		if e.bounds, err = ownBounds(); err != nil {
+			return nil, err
+		}
 	}
 	reserveThreads(guestThreads)
 	e.reaper = newReaper()
@@ -83,7 +88,7 @@ func (e *Executor) probe() (*slotHandle, error) {
 		}
 		e.whyNot, first = err.Error(), err
 	}
-	if e.cfg.MaxProcesses == 0 {
+	if e.bounds.commands == 0 {
 		if err := processLimit(); err != nil {
 			return nil, errors.Join(err, first)
 		}
@@ -141,20 +146,32 @@ func (e *Executor) Start(ctx context.Context, c Command) (*Process, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	for {
+	for fails := 0; ; {
 		s, fresh, err := e.acquire(ctx)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			var p *Process
+			p, err = s.start(ctx, &c)
+			if errors.Is(err, errSlotUnused) && !fresh {
+				continue // an idle slot had died: killed for memory, most likely
+			}
+			if err == nil {
+				return p, nil
+			}
 		}
-		p, err := s.start(ctx, &c)
-		if errors.Is(err, errSlotUnused) && !fresh {
-			continue // an idle slot had died: killed for memory, most likely
+		if fails++; fails < e.attempts() && (errors.Is(err, errSlotUnused) || errors.Is(err, errSlotLost)) {
+			continue
 		}
-		if errors.Is(err, errSlotUnused) {
-			err = slotStartError(err)
-		}
-		return p, err
+		return nil, startError(c.Argv[0], err)
 	}
+}
+
+// attempts is how often a fresh slot is tried: commands that are neither in
+// namespaces nor scoped can kill one while it starts.
+func (e *Executor) attempts() int {
+	if e.form == formSubreaper && !canScope(e.landlockABI) {
+		return 5
+	}
+	return 1
 }
 
 // acquire takes the most recently used idle slot or makes a new one.
@@ -182,10 +199,10 @@ func (e *Executor) acquire(ctx context.Context) (s *slotHandle, fresh bool, err 
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return nil, true, ctx.Err()
-	case err != nil:
-		return nil, true, slotStartError(err)
+	case err != nil && limited.Err() != nil:
+		return nil, true, errSlotLate
 	}
-	return s, true, nil
+	return s, true, err
 }
 
 // release puts a slot that swept clean back.

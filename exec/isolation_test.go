@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -213,4 +214,21 @@ func TestSandboxLeavesNothing(t *testing.T) {
 	if after := descriptors(t); len(after) > len(before) {
 		t.Errorf("descriptors before %v\nafter %v", before, after)
 	}
+}
+
+// The threads of slots count against the limits of the sandbox's tasks.
+func TestSandboxSlotHasFewThreads(t *testing.T) {
+	e := executor(t)
+	pid := "1"
+	if inSandbox(t) == "subreaper" {
+		pid = "$PPID"
+	}
+	for range 20 {
+		run(t, e, script("sleep 0.01 & true"))
+	}
+	o := run(t, e, script("awk '/^Threads/{print $2}' /proc/"+pid+"/status"))
+	if n, err := strconv.Atoi(strings.TrimSpace(o.stdout)); err != nil || n > slotTasks {
+		t.Errorf("%d threads, want at most %d (%v)", n, slotTasks, err)
+	}
+	t.Logf("%s threads", strings.TrimSpace(o.stdout))
 }

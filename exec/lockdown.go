@@ -19,9 +19,12 @@ import (
 // memory runs out.
 const slotOOMScore = "200"
 
-// slotThreads is how many threads a slot keeps to spare: it blocks in two calls
-// at once at most besides those that are always there.
-const slotThreads = 4
+// slotThreads is how many threads a slot keeps to spare. Besides the two that
+// have their places, and those of the runtime, it never blocks in a call.
+const slotThreads = 1
+
+// slotTasks is how many threads a slot has at most, all told.
+const slotTasks = 9
 
 // lockDown makes the slot's own /proc, then gives up everything: capabilities
 // of all sets on all threads, new privileges, and the system calls that the

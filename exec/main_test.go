@@ -134,6 +134,19 @@ func buildSlot() (string, func(), error) {
 	return out, func() { os.RemoveAll(dir) }, nil
 }
 
+// testProcesses is how many processes a sandbox's commands may have.
+const testProcesses = 400
+
+// limitProcesses sets the limits that a guest is born with: with namespaces, as
+// a sandbox has them. An executor takes the room between them for itself.
+func limitProcesses(form string) error {
+	limit := unix.Rlimit{Cur: testProcesses, Max: testProcesses}
+	if form == "namespace" {
+		limit.Max += 512
+	}
+	return unix.Setrlimit(unix.RLIMIT_NPROC, &limit)
+}
+
 // enterTestSandbox does, in little, what the guest of a sandbox does at its
 // start: private mounts, its own /proc, devpts and /tmp, one capability, no new
 // privileges, not dumpable.
@@ -157,10 +170,8 @@ func enterTestSandbox() error {
 			return fmt.Errorf("mount %s: %w", m.target, err)
 		}
 	}
-	if os.Getenv(envForm) == "subreaper" {
-		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 400, Max: 400}); err != nil {
-			return err
-		}
+	if err := limitProcesses(os.Getenv(envForm)); err != nil {
+		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return err
@@ -181,6 +192,9 @@ func executor(t testing.TB, change ...func(*Config)) *Executor {
 	}
 	for _, c := range change {
 		c(&cfg)
+	}
+	if err := limitProcesses(inSandbox(t)); err != nil {
+		t.Fatal(err)
 	}
 	e, err := New(cfg)
 	if err != nil {

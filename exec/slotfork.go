@@ -37,22 +37,11 @@ func (st *slotStart) files(null int) []uintptr {
 	return f
 }
 
-// forkRequest asks the forker for a command.
-type forkRequest struct {
-	program string
-	start   *slotStart
-	answer  chan<- forkAnswer
-}
-
-type forkAnswer struct {
-	pid int
-	err error
-}
-
-// forker is the goroutine on whose thread all commands are forked: a thread
-// that is inside a Landlock domain, as the commands then are, while the main
-// thread, whose number stands for the process, stays outside. Scoping is a bonus
-// in a pid namespace, so failure is an error only where there is none.
+// forker is the goroutine on whose thread all commands are forked, waited for
+// and swept: a thread that is inside a Landlock domain, as the commands then
+// are, while the main thread, whose number stands for the process, stays
+// outside. Scoping is a bonus in a pid namespace, so failure is an error only
+// where there is none.
 //
 // It is one thread for the slot's life, since a new one cannot be had while a
 // command uses up the limit of processes. Through step it says that it exists,
@@ -76,36 +65,32 @@ func (s *slot) forker(step chan error) {
 		}
 	}
 	step <- err
-	for r := range s.forks {
-		null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			r.answer <- forkAnswer{0, err}
-			continue
-		}
-		attr := &syscall.ProcAttr{
-			Dir:   r.start.dir,
-			Env:   r.start.env,
-			Files: r.start.files(null),
-			Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: r.start.tty},
-		}
-		s.mu.Lock()
-		pid, err := syscall.ForkExec(r.program, r.start.argv, attr)
-		if err == nil {
-			s.main = pid
-			if s.ending {
-				unix.Kill(pid, unix.SIGKILL)
-			}
-		}
-		s.mu.Unlock()
-		unix.Close(null)
-		r.answer <- forkAnswer{pid, err}
-	}
+	s.run()
+	close(s.idle)
 }
 
-// fork starts the program.
+// fork starts the program. It must run on the forker's thread.
 func (s *slot) fork(program string, st *slotStart) (int, error) {
-	answer := make(chan forkAnswer, 1)
-	s.forks <- forkRequest{program, st, answer}
-	a := <-answer
-	return a.pid, a.err
+	null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer unix.Close(null)
+	attr := &syscall.ProcAttr{
+		Dir:   st.dir,
+		Env:   st.env,
+		Files: st.files(null),
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: st.tty},
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pid, err := syscall.ForkExec(program, st.argv, attr)
+	if err != nil {
+		return 0, err
+	}
+	s.main = pid
+	if s.ending {
+		unix.Kill(pid, unix.SIGKILL)
+	}
+	return pid, nil
 }

@@ -16,8 +16,14 @@ import (
 // slotStartTimeout bounds the start of a slot and of a command in it.
 const slotStartTimeout = 20 * time.Second
 
-// errSlotUnused says that the request never reached the slot.
-var errSlotUnused = errors.New("the slot had ended")
+var (
+	// errSlotUnused says that the request never reached the slot.
+	errSlotUnused = errors.New("the process for it had ended")
+	// errSlotLost: the slot ended before it could work, for want of a thread or
+	// memory, or killed.
+	errSlotLost = errors.New("the process for it ended while it was starting")
+	errSlotLate = fmt.Errorf("the process for it was not ready within %v", slotStartTimeout)
+)
 
 // slotHandle is the guest's end of one slot.
 type slotHandle struct {
@@ -29,6 +35,7 @@ type slotHandle struct {
 	turn        uint64    // commands sent so far; whoever has acquired the slot owns it
 
 	ready   chan *decoder // the answer to msgConfigure
+	unread  bool          // the slot ended and had not read the last message; read after lost
 	lost    chan struct{} // closed when the socket has ended
 	gone    chan struct{} // closed when the process is reaped
 	done    chan struct{} // closed when, besides, its command has been told
@@ -57,10 +64,13 @@ func (e *Executor) newSlot(ctx context.Context) (*slotHandle, error) {
 		return nil, err
 	}
 	go s.read()
-	config := newMessage(msgConfigure).num(uint64(e.form)).num(e.cfg.MaxProcesses).flags(e.cfg.unscoped, e.cfg.Confinement == Unconfined)
+	e.mu.Lock()
+	limit := e.bounds.forSlot(len(e.live))
+	e.mu.Unlock()
+	config := newMessage(msgConfigure).num(uint64(e.form)).num(limit).flags(e.cfg.unscoped, e.cfg.Confinement == Unconfined)
 	if err := s.send(config.b, nil); err != nil {
 		s.discard()
-		return nil, fmt.Errorf("configure slot: %w", err)
+		return nil, fmt.Errorf("configure slot: %w (%v)", errSlotLost, err)
 	}
 	d, err := s.await(ctx, s.ready)
 	if err != nil {
@@ -91,7 +101,7 @@ func (s *slotHandle) fork(socket int) error {
 	defer null.Close()
 	attr := &syscall.ProcAttr{
 		Dir:   "/",
-		Env:   []string{"GOMAXPROCS=2", "GOGC=50"},
+		Env:   []string{"GOMAXPROCS=1", "GOGC=50"},
 		Files: []uintptr{null.Fd(), null.Fd(), uintptr(syscall.Stderr), uintptr(socket)},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
@@ -146,7 +156,7 @@ func (s *slotHandle) await(ctx context.Context, answer <-chan *decoder) (*decode
 			return d, nil
 		default:
 		}
-		return nil, errors.New("the slot ended while it was starting")
+		return nil, errSlotLost
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -158,6 +168,7 @@ func (s *slotHandle) read() {
 	for {
 		n, _, _, _, err := s.conn.ReadMsgUnix(buf, nil)
 		if err != nil || n == 0 {
+			s.unread = errors.Is(err, unix.ECONNRESET)
 			break
 		}
 		d := &decoder{b: append([]byte(nil), buf[:n]...)}

@@ -28,14 +28,12 @@ func SlotMain() {
 	unix.CloseRange(slotSocket, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	CatchSignals()
-	s := &slot{starts: make(chan slotStart), forks: make(chan forkRequest)}
+	s := &slot{starts: make(chan slotStart), idle: make(chan struct{})}
 	if err := s.configure(); err != nil {
 		send(slotSocket, newMessage(msgRefused).str(err.Error()).b)
 		os.Exit(125)
 	}
 	if send(slotSocket, newMessage(msgReady).num(uint64(s.landlockABI)).b) == nil {
-		idle := make(chan struct{})
-		go func() { defer close(idle); s.run() }()
 		s.listen()
 		// The guest is gone or wants the slot to end. As pid 1 the exit ends
 		// the namespace with everything in it; as a subreaper the sweep comes
@@ -43,7 +41,7 @@ func SlotMain() {
 		if s.form == formSubreaper {
 			s.end()
 			close(s.starts)
-			<-idle
+			<-s.idle
 		}
 	}
 	os.Exit(0)

@@ -12,16 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slot is the state of the slot process. Three goroutines share it: listen,
-// which takes the guest's messages, run, which waits, sweeps and reports, and
-// forker.
+// slot is the state of the slot process. Two goroutines share it: listen, which
+// takes the guest's messages, and forker, which runs the commands.
 type slot struct {
 	form        form
 	landlockABI int
 	unconfined  bool
 	self        selfState // as it was before the first command
 	starts      chan slotStart
-	forks       chan forkRequest
+	idle        chan struct{} // closed when starts is, and the last command has ended
 
 	mu sync.Mutex
 	// main is the running command's main process, 0 before it is started and
@@ -70,7 +69,7 @@ func readStart(d *decoder, fds []int) (slotStart, error) {
 	return slotStart{startRequest: r, fds: fds}, nil
 }
 
-// run carries out one command after the other.
+// run carries out one command after the other, on the forker's thread.
 func (s *slot) run() {
 	for st := range s.starts {
 		pid, serr := s.start(&st)

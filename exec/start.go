@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"fmt"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -67,13 +68,20 @@ func (s *slotHandle) start(ctx context.Context, c *Command) (*Process, error) {
 	limited, cancel := context.WithTimeout(ctx, slotStartTimeout)
 	defer cancel()
 	d, err := s.await(limited, p.reply)
-	if err != nil {
+	switch {
+	case errors.Is(err, errSlotLost) && s.unread:
+		return fail(errSlotUnused)
+	case errors.Is(err, errSlotLost):
+		// The command may have run, and even have ended the slot. It is taken
+		// for started, and killed with the slot.
+		return p, nil
+	case err != nil:
 		s.kill()
 		s.discard()
 		if ctx.Err() != nil {
 			return fail(ctx.Err())
 		}
-		return fail(&StartError{Reason: Failed, Path: c.Argv[0], Detail: err.Error()})
+		return fail(errSlotLate)
 	}
 	switch d.kind() {
 	case msgStarted:
@@ -96,12 +104,22 @@ func resourceError(program string, err error) *StartError {
 	return &StartError{Reason: NoResources, Path: program, Detail: err.Error()}
 }
 
-// slotStartError wraps a failure to make a slot.
-func slotStartError(err error) error {
-	for _, e := range []syscall.Errno{unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.ENOSPC} {
+// startError turns a failure to have a slot into one that says what to do. A
+// slot that does not get to work has found no thread or no memory.
+func startError(program string, err error) error {
+	var serr *StartError
+	if errors.As(err, &serr) || errors.Is(err, ErrClosed) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("start %s: no process could be had for it in the given time; the sandbox or the machine is too busy, end other commands first: %w", program, err)
+	}
+	for _, e := range []error{
+		unix.EAGAIN, unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.ENOSPC, errSlotLost, errSlotUnused, errSlotLate,
+	} {
 		if errors.Is(err, e) {
-			return &StartError{Reason: NoResources, Path: "slot", Detail: err.Error()}
+			return &StartError{Reason: NoResources, Path: program, Detail: err.Error()}
 		}
 	}
-	return &StartError{Reason: Failed, Detail: err.Error()}
+	return &StartError{Reason: Failed, Path: program, Detail: err.Error()}
 }

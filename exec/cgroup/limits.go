@@ -10,6 +10,11 @@ import (
 // milliseconds.
 const DefaultPids = 512
 
+// GuestRoom is how many tasks a sandbox may have besides those of its commands:
+// each command that runs has a process of ours above it, of some nine threads,
+// and the guest wants to work on whatever commands do.
+const GuestRoom = 512
+
 // Limits is what a group may use.
 type Limits struct {
 	// Pids is the highest number of tasks (processes and threads). 0 means

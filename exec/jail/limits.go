@@ -18,7 +18,11 @@ func (j *Jail) limit(s Spec, w *world) error {
 		w.noGroup(s, "no name was given for one")
 		return nil
 	}
-	g, err := cgroup.Create(s.Name, s.Limits)
+	limits := s.Limits
+	if w.OwnUserNS && limits.Pids > 0 {
+		limits.Pids += cgroup.GuestRoom // commands have a limit of their own
+	}
+	g, err := cgroup.Create(s.Name, limits)
 	switch {
 	case errors.Is(err, cgroup.ErrUnavailable):
 		w.noGroup(s, err.Error())
@@ -59,8 +63,12 @@ func (w *world) bound(s Spec, g *cgroup.Group) {
 		return rlimit
 	}
 	tasks, memory := "tasks unlimited", "memory unlimited"
-	// The number of tasks is bounded by a resource limit in any case.
-	if w.Pids = s.Limits.Pids; w.Pids > 0 {
+	// The number of commands' tasks is bounded by a resource limit in any case.
+	switch w.Pids = s.Limits.Pids; {
+	case w.Pids <= 0:
+	case w.OwnUserNS:
+		tasks = fmt.Sprintf("%d tasks by rlimit, %d with the guest's by %s", w.Pids, w.Pids+cgroup.GuestRoom, by("pids"))
+	default:
 		tasks = fmt.Sprintf("%d tasks by %s", w.Pids, by("pids"))
 	}
 	if s.Limits.Memory > 0 {

@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 )
 
 // lockDown gives up all that pid 1 does not need to run and end commands. It
@@ -73,8 +75,9 @@ func setLimits(w *world) error {
 		)
 	}
 	if w.Pids > 0 && w.OwnUserNS {
-		// Counted for this user namespace alone.
-		limits = append(limits, rlimit{unix.RLIMIT_NPROC, uint64(w.Pids), uint64(w.Pids)})
+		// Counted for this user namespace alone. The soft limit is the
+		// commands', the guest takes the hard one for itself.
+		limits = append(limits, rlimit{unix.RLIMIT_NPROC, uint64(w.Pids), uint64(w.Pids) + cgroup.GuestRoom})
 	}
 	if w.DataBytes > 0 && w.OwnUserNS {
 		limits = append(limits, rlimit{unix.RLIMIT_DATA, uint64(w.DataBytes), uint64(w.DataBytes)})
