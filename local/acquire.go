@@ -2,17 +2,13 @@ package local
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
-	"os"
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/internal/keeper"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
-	"golang.org/x/sys/unix"
 )
 
 // pollKeeper is how often a keeper that is neither ready nor gone is looked at.
@@ -120,67 +116,6 @@ func (s *Sandbox) create(ctx context.Context, dir *rundir.Dir, lock *rundir.Lock
 		Tier: cfg.Local.Tier, Net: cfg.Local.Net, Ownership: cfg.Local.Ownership,
 		IdleSeconds: int(cfg.Idle().Seconds()),
 	})
-}
-
-// mismatch is a live sandbox that is not to be used by this caller.
-type mismatch struct{ err *provider.Error }
-
-func (m mismatch) Error() string { return m.err.Error() }
-
-func (m mismatch) Unwrap() error { return m.err }
-
-// matches refuses a live sandbox of another tier, or one with more network,
-// than the configuration demands. One with less is what a caller gets who
-// asks for nothing else. What cannot be known is refused too.
-func (s *Sandbox) matches(dir *rundir.Dir) error {
-	st, err := dir.ReadState()
-	if err != nil {
-		return mismatch{&provider.Error{Kind: provider.Unavailable, Op: "acquire", Thread: s.key.String(),
-			Reason: "the thread's sandbox is running, but its recorded state cannot be read",
-			Next:   "stop it first: sandboxfs stop " + s.key.Thread, Err: err}}
-	}
-	cfg := s.p.cfg.Local
-	refuse := func(what, have, want string) error {
-		return mismatch{&provider.Error{Kind: provider.Conflict, Op: "acquire", Thread: s.key.String(),
-			Reason: fmt.Sprintf("the thread's sandbox is running with %s %q, not %q", what, have, want),
-			Next:   fmt.Sprintf("stop it first (sandboxfs stop %s), or do not ask for another %s", s.key.Thread, what)}}
-	}
-	switch {
-	case st.Tier != cfg.Tier:
-		return refuse("tier", st.Tier, cfg.Tier)
-	case cfg.Net == provider.NetNone && st.Net != provider.NetNone:
-		return refuse("net", st.Net, cfg.Net)
-	}
-	return nil
-}
-
-// fail gives an error the operation and the thread.
-func (s *Sandbox) fail(ctx context.Context, err error) error {
-	var m mismatch
-	if errors.As(err, &m) {
-		return m.err
-	}
-	var e *provider.Error
-	if errors.As(err, &e) {
-		c := *e
-		c.Op, c.Thread = "acquire", s.key.String()
-		return &c
-	}
-	if ctx.Err() != nil {
-		return &provider.Error{Kind: provider.Timeout, Op: "acquire", Thread: s.key.String(),
-			Reason: "the sandbox was not ready in time", Next: "try again, or end it: sandboxfs stop " + s.key.Thread, Err: err}
-	}
-	var no unix.Errno
-	if errors.Is(err, os.ErrClosed) {
-		return &provider.Error{Kind: provider.Unavailable, Op: "acquire", Thread: s.key.String(),
-			Reason: "the provider was shut down", Next: "make another one", Err: err}
-	}
-	if errors.As(err, &no) {
-		return &provider.Error{Kind: provider.Unavailable, Op: "acquire", Thread: s.key.String(),
-			Reason: "the runtime directory cannot be used: " + no.Error(), Next: "look at its space and permissions, or set SANDBOXFS_RUNTIME_DIR to another directory", Err: err}
-	}
-	return &provider.Error{Kind: provider.Unavailable, Op: "acquire", Thread: s.key.String(),
-		Reason: "the sandbox cannot be reached", Next: "end it and try again: sandboxfs stop " + s.key.Thread, Err: err}
 }
 
 // dial connects to the guest, and makes sure that it is one that the caller

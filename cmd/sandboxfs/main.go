@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	_ "github.com/sandboxfs/sandboxfs/local"
 	"github.com/urfave/cli/v2"
@@ -18,7 +19,7 @@ func main() {
 
 // run is main without the exit: it returns the exit status.
 func run(ctx context.Context, args []string) int {
-	wrongUsage := func(_ *cli.Context, err error, _ bool) error { return usageError{err.Error()} }
+	var unknown error // what help was asked for and does not know
 	verbs := []*cli.Command{
 		execCommand(), shellCommand(), psCommand(), stopCommand(), gcCommand(), versionCommand(),
 	}
@@ -34,19 +35,17 @@ func run(ctx context.Context, args []string) int {
 		Suggest:                   true,
 		Commands:                  verbs,
 		// The exit status is decided in one place, below.
-		ExitErrHandler: func(*cli.Context, error) {},
-		OnUsageError:   wrongUsage,
-		CommandNotFound: func(c *cli.Context, name string) {
-			fmt.Fprintf(os.Stderr, "sandboxfs: there is no verb %q; see: sandboxfs help\n", name)
-		},
+		ExitErrHandler:  func(*cli.Context, error) {},
+		OnUsageError:    wrongUsage,
+		CommandNotFound: func(_ *cli.Context, name string) { unknown = unknownVerb(verbs, name) },
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
-				return usageError{fmt.Sprintf("there is no verb %q; see: sandboxfs help", c.Args().First())}
+				return unknownVerb(verbs, c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
-	err := app.RunContext(ctx, args)
+	err := errors.Join(app.RunContext(ctx, args), unknown)
 	verb := ""
 	if len(args) > 1 {
 		verb = args[1]
@@ -60,4 +59,24 @@ func run(ctx context.Context, args []string) int {
 		return codeOf(verb, err)
 	}
 	return 0
+}
+
+func unknownVerb(verbs []*cli.Command, name string) error {
+	text := fmt.Sprintf("there is no verb %q", name)
+	if hint := cli.SuggestCommand(verbs, name); hint != "" {
+		text += ". " + hint
+	}
+	return usageError{text + " See: sandboxfs help"}
+}
+
+// wrongUsage puts what the flag parser says into words that help.
+func wrongUsage(c *cli.Context, err error, _ bool) error {
+	text := err.Error()
+	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
+		text = fmt.Sprintf("there is no flag --%s; see: sandboxfs %s --help", strings.TrimLeft(name, "-"), c.Command.Name)
+	}
+	if strings.Contains(text, "for flag -timeout") {
+		text += "; write a duration such as 30s or 10m"
+	}
+	return usageError{text}
 }

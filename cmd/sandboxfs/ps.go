@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
 )
@@ -26,6 +27,11 @@ func ps(c *cli.Context) error {
 	if c.Args().Present() {
 		return usageError{fmt.Sprintf("ps takes no argument, but got %q", c.Args().First())}
 	}
+	if user := c.String("user"); user != "" {
+		if err := mapping.ValidateID("user", user); err != nil {
+			return usageError{err.Error()}
+		}
+	}
 	infos, err := list(c)
 	if err != nil {
 		return err
@@ -40,13 +46,13 @@ func ps(c *cli.Context) error {
 		return nil
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "THREAD\tUSER\tPROVIDER\tSTATE\tCOMMANDS\tIDLE\tNET")
+	fmt.Fprintln(w, "THREAD\tUSER\tPROVIDER\tSTATE\tCOMMANDS\tIDLE\tTIER\tNET")
 	for _, i := range infos {
 		idle := "-"
 		if i.State == "idle" {
 			idle = time.Duration(i.IdleSeconds * float64(time.Second)).Round(time.Second).String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", i.Thread, i.User, i.Provider, i.State, i.Commands, idle, i.Isolation["net"])
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", i.Thread, i.User, i.Provider, i.State, i.Commands, idle, i.Isolation["tier"], i.Isolation["net"])
 	}
 	return w.Flush()
 }

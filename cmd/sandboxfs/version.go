@@ -15,6 +15,9 @@ func versionCommand() *cli.Command {
 		Usage: "say which build this is",
 		Flags: []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return inJSON(c, usageError{fmt.Sprintf("version takes no argument, but got %q", c.Args().First())})
+			}
 			v := version.Get()
 			if c.Bool("json") {
 				return json.NewEncoder(os.Stdout).Encode(v)

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/exec/jail"
 	"github.com/sandboxfs/sandboxfs/fs"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
@@ -18,9 +18,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 )
-
-// lookInterval is how often a keeper looks whether it can still be found.
-const lookInterval = 10 * time.Second
 
 // startTimeout bounds the making of a sandbox, which takes milliseconds.
 const startTimeout = 30 * time.Second
@@ -82,6 +79,13 @@ func start(log logrus.FieldLogger) (_ *keeper, err error) {
 	}()
 	if k.alive, err = dir.HoldAlive(); err != nil {
 		return nil, &provider.Error{Kind: provider.Conflict, Reason: "another keeper of this sandbox lives", Err: err}
+	}
+	if before, err := dir.ReadState(); err == nil && before.Cgroup != "" {
+		ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+		defer cancel()
+		if err := cgroup.Remove(ctx, before.Cgroup); err != nil {
+			k.log.WithError(err).Warn("the cgroup of a keeper that was killed is left; sandboxfs gc removes it")
+		}
 	}
 	table, err := mapping.Layout{Home: spec.Home, SkillsDir: spec.SkillsDir}.Table(spec.Key)
 	if err != nil {
@@ -148,37 +152,6 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 		state.Isolation["passthrough"] = "offered by the kernel"
 	}
 	return k.dir.WriteState(state)
-}
-
-// wait returns when the sandbox has ended or is told to end.
-func (k *keeper) wait() {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := k.jail.Wait(); err != nil {
-			k.log.WithError(err).Info("the sandbox ended")
-		}
-	}()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
-	look := time.NewTicker(lookInterval)
-	defer look.Stop()
-	for {
-		select {
-		case <-ended:
-			return
-		case s := <-signals:
-			k.log.WithField("signal", s.String()).Info("told to end")
-		case <-look.C:
-			if k.dir.Holds(k.alive) {
-				continue
-			}
-			k.log.Warn("the runtime directory was removed; nobody can find this sandbox any more")
-		}
-		k.jail.Kill()
-		<-ended
-		return
-	}
 }
 
 // close ends what there is of the sandbox, in the order in which nothing can

@@ -75,7 +75,7 @@ func openRoots(spec Spec, table *mapping.Table) (_ map[string]*os.File, err erro
 	}()
 	home, err := hostpath.Open(spec.Home)
 	if err != nil {
-		return nil, unopened("the data directory", err)
+		return nil, unopened("the data directory", mapping.Region{}, err)
 	}
 	defer home.Close()
 	for _, r := range table.Regions() {
@@ -86,7 +86,7 @@ func openRoots(spec Spec, table *mapping.Table) (_ map[string]*os.File, err erro
 			dir, err = hostpath.Open(r.Host)
 		}
 		if err != nil {
-			return nil, unopened("the directory behind "+r.Virtual, err)
+			return nil, unopened("the directory behind "+r.Virtual, r, err)
 		}
 		roots[r.Virtual] = dir
 	}
@@ -113,9 +113,13 @@ func closeAll(roots map[string]*os.File) {
 	}
 }
 
-func unopened(what string, err error) error {
+func unopened(what string, r mapping.Region, err error) error {
+	variable := "SANDBOXFS_HOME"
+	if r.Virtual == mapping.Skills {
+		variable = "SANDBOXFS_SKILLS_DIR or SANDBOXFS_HOME"
+	}
 	return &provider.Error{Kind: provider.Unavailable, Reason: fmt.Sprintf("%s cannot be opened: %s", what, errText(err)),
-		Next: "check SANDBOXFS_HOME and its permissions", Err: err}
+		Next: "check " + variable + " and the directory's permissions", Err: err}
 }
 
 func topDirs(table *mapping.Table) []string {

@@ -45,7 +45,7 @@ func Open(path string) (*Root, error) {
 	}
 	if st.Mode&0o022 != 0 {
 		dir.Close()
-		return nil, fmt.Errorf("others can write to the runtime directory %s; run: chmod 700 %s", path, path)
+		return nil, fmt.Errorf("others can write to the runtime directory %s; set SANDBOXFS_RUNTIME_DIR to a directory of your own with mode 0700", path)
 	}
 	return &Root{dir: dir}, nil
 }

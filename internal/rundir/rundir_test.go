@@ -42,7 +42,7 @@ func TestOpenRefusesWhatOthersCanWrite(t *testing.T) {
 	if err := os.Chmod(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rundir.Open(path); err == nil || !strings.Contains(err.Error(), "chmod 700") {
+	if _, err := rundir.Open(path); err == nil || !strings.Contains(err.Error(), "mode 0700") {
 		t.Errorf("Open = %v, want the cure", err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
