@@ -41,7 +41,8 @@ type Command struct {
 	// ones; negative, no bound.
 	MaxOutput int64
 	// Session names a shell that keeps its state between commands; empty
-	// means a one-shot. With a session, Script is set.
+	// means a one-shot. With a session, Script is set. A sandbox that keeps no
+	// sessions answers with the kind invalid.
 	Session string
 }
 
@@ -92,13 +93,14 @@ type Output struct {
 	Omitted int64
 }
 
-// Info describes a sandbox, for `ps`, `doctor` and tests.
+// Info describes a sandbox, for `ps` and tests.
 type Info struct {
 	ID       string `json:"id"`
 	Thread   string `json:"thread"`
 	User     string `json:"user"`
 	Provider string `json:"provider"`
-	// State is "running", "idle" (no command runs) or "dead".
+	// State is "running", "idle" (no command runs), "starting", "dead", or
+	// "unknown" where it does not answer.
 	State string `json:"state"`
 	// Created is in RFC 3339 with a zone.
 	Created string `json:"created,omitempty"`

@@ -5,5 +5,5 @@
 // It must never interpret a payload, allocate by a length that it did not
 // check, or block for any reason but its reader or writer. What the messages
 // mean, and in which order they come, is in package guest (exec.go there is
-// the server's half, process.go the client's).
+// the server's half, client_process.go the client's).
 package frame

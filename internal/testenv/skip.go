@@ -11,7 +11,8 @@ const (
 	// EnvCI, set to "true", turns every [Skip] into a failure.
 	EnvCI = "CI"
 	// EnvSkipLog names a file to which every skip appends one line, of the
-	// form "skipped: TEST: reason". `make test` sets and prints it.
+	// form "skipped: TEST: reason". Whoever wants them in one
+	// place sets it.
 	EnvSkipLog = "SANDBOXFS_SKIP_LOG"
 	// EnvBin names a directory with the built programs; see [Binaries].
 	EnvBin = "SANDBOXFS_BIN"

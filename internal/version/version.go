@@ -13,7 +13,8 @@ var stamp string
 
 // Info describes a build.
 type Info struct {
-	// Version is a tag, a tag with a commit, or "unknown".
+	// Version is what `git describe` says of the commit, a module's
+	// version, or "unknown".
 	Version string `json:"version"`
 	// Go is the version of the Go toolchain.
 	Go string `json:"go"`
