@@ -59,7 +59,7 @@ func raceTests(ctx context.Context, r *report) {
 		r.stepFailed("go list", err)
 		return
 	}
-	goTest(ctx, r, []string{"CGO_ENABLED=1"}, append([]string{"-race", "-timeout", "10m"}, packages...))
+	goTest(ctx, r, []string{"CGO_ENABLED=1"}, append([]string{"-race", "-short", "-timeout", "10m"}, packages...))
 }
 
 // list returns the module's packages that a selection keeps.
