@@ -93,6 +93,7 @@ func prepare(control *net.UnixConn) error {
 	if err != nil {
 		return failed("receive the specification", err)
 	}
+	raiseSoft()
 	defer closeAll(files)
 	w := m.World
 	if m.Kind != kindWorld || w == nil || len(files) == 0 {
@@ -103,6 +104,9 @@ func prepare(control *net.UnixConn) error {
 		return err
 	}
 	defer tree.Close()
+	if left := inherited(w); left != "" {
+		w.Isolation["limits_inherited"] = left
+	}
 	if err := build(w, tree); err != nil {
 		return err
 	}

@@ -170,10 +170,15 @@ func linkEtc(root int, name string) error {
 	return unix.Symlinkat(target, root, "etc/"+name)
 }
 
-// fileEtc copies a small file and binds a larger one.
+// fileEtc copies a small file and binds a larger one, or one that is too large
+// for an inherited limit on files.
 func fileEtc(root int, name string, size int64) error {
 	host, at := "/etc/"+name, "etc/"+name
-	if size > copyMax {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
+		return err
+	}
+	if size > copyMax || uint64(size) > limit.Cur {
 		if err := writeFile(root, at, nil, 0o644); err != nil {
 			return err
 		}

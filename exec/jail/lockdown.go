@@ -63,15 +63,20 @@ type rlimit struct {
 	soft, hard uint64
 }
 
-// setLimits sets the resource limits that every process here inherits. They
-// are the only ones where no cgroup could be had.
+// setLimits sets the resource limits that every process here inherits; the soft
+// ones of the rest have been raised. They are the only ones where no cgroup
+// could be had.
 func setLimits(w *world) error {
-	limits := []rlimit{{unix.RLIMIT_CORE, 0, 0}}
+	const stack = 8 << 20 // without a bound the layout of the memory is another
+	limits := []rlimit{
+		{unix.RLIMIT_CORE, 0, 0},
+		{unix.RLIMIT_STACK, stack, unix.RLIM_INFINITY},
+		{unix.RLIMIT_NOFILE, 1024, unix.RLIM_INFINITY},
+	}
 	if w.Tier == Isolated {
 		limits = append(limits,
 			rlimit{unix.RLIMIT_NOFILE, 1024, 4096},
 			rlimit{unix.RLIMIT_MEMLOCK, 8 << 20, 8 << 20},
-			rlimit{unix.RLIMIT_FSIZE, unix.RLIM_INFINITY, unix.RLIM_INFINITY},
 		)
 	}
 	if w.Pids > 0 && w.OwnUserNS {

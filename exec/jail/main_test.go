@@ -74,6 +74,7 @@ var parts map[string]func(args []string) error
 func init() { // not an initialiser: the parts start jails, which start parts
 	parts = map[string]func(args []string) error{
 		"as-user": asUser,
+		"burden":  burden,
 		"keeper":  keeperPart,
 		"start":   startPart,
 		"without": runWithout,

@@ -22,6 +22,7 @@ func (j *Jail) spawn(s Spec, w *world, control *os.File) error {
 			// commands are kept from the key calls by their filter as well.
 			_, _ = unix.KeyctlJoinSessionKeyring("")
 		}
+		neutralThread()
 		cmd, err := j.fork(s, w, control)
 		if err == nil {
 			j.process = cmd.Process

@@ -67,6 +67,8 @@ func (j *Jail) start(ctx context.Context, s Spec) error {
 	if err != nil {
 		return err
 	}
+	// Pid 1 waits for its world, so this comes in time.
+	freeChild(j.process.Pid)
 	stop := context.AfterFunc(ctx, func() { ours.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if err := j.handshake(s, w, files); err != nil {
