@@ -140,6 +140,7 @@ func testHostChanges(t *testing.T, s Subject) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // they wait for the most part
 			dir, host := fresh(t, s)
 			tt.run(t, dir, host)
 		})

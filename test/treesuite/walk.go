@@ -54,7 +54,7 @@ func testWalk(t *testing.T, s Subject) {
 	if host == "" {
 		host = dir
 	}
-	dirs, perDir := 500, 100
+	dirs, perDir := 200, 100
 	if s.Quick || testing.Short() {
 		dirs, perDir = 50, 20
 	}
