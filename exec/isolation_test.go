@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/exec/procmask"
 	"github.com/sandboxfs/sandboxfs/internal/testenv"
 )
 
@@ -39,6 +40,18 @@ func TestSandboxWhatACommandHas(t *testing.T) {
 				t.Errorf("%s\nwant %q\n got %q %q", tt.script, tt.want, o.stdout, o.stderr)
 			}
 		})
+	}
+}
+
+func TestSandboxProcIsCovered(t *testing.T) {
+	if inSandbox(t) != "namespace" {
+		testenv.SkipArchitectural(t, "without pid namespaces slots have the guest's /proc")
+	}
+	e := executor(t)
+	for _, name := range procmask.Files() {
+		if o := run(t, e, script("! [ -e /proc/"+name+" ] || cat /proc/"+name)); o.stdout != "" || o.ExitCode != 0 {
+			t.Errorf("/proc/%s: %+v", name, o)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sandboxfs/sandboxfs/exec/landlock"
+	"github.com/sandboxfs/sandboxfs/exec/procmask"
 	"github.com/sandboxfs/sandboxfs/exec/seccomp"
 )
 
@@ -113,17 +114,45 @@ func mountProc() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("mount / private: %w", err)
 	}
+	covers := coverDirs()
+	defer covers.close()
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
-	// Keys belong to a uid, whatever the namespace: an ordinary user's would
-	// be named here. A kernel without keys has no such files.
-	for _, name := range []string{"/proc/keys", "/proc/key-users"} {
-		if err := unix.Mount("/dev/null", name, "", unix.MS_BIND, ""); err != nil && err != unix.ENOENT {
-			return fmt.Errorf("cover %s: %w", name, err)
+	for _, name := range procmask.Files() {
+		if err := unix.Mount("/dev/null", "/proc/"+name, "", unix.MS_BIND, ""); err != nil && err != unix.ENOENT {
+			return fmt.Errorf("cover /proc/%s: %w", name, err)
+		}
+	}
+	for name, fd := range covers {
+		if err := unix.MoveMount(fd, "", unix.AT_FDCWD, "/proc/"+name, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+			return fmt.Errorf("cover /proc/%s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// procCovers are copies of what covers directories of the guest's /proc, by
+// name.
+type procCovers map[string]int
+
+// coverDirs copies them, those that there are. Where the guest's own /proc is
+// not covered the copies show what they would cover.
+func coverDirs() procCovers {
+	covers := procCovers{}
+	for _, name := range procmask.Dirs() {
+		fd, err := unix.OpenTree(unix.AT_FDCWD, "/proc/"+name, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_SYMLINK_NOFOLLOW)
+		if err == nil {
+			covers[name] = fd
+		}
+	}
+	return covers
+}
+
+func (c procCovers) close() {
+	for _, fd := range c {
+		unix.Close(fd)
+	}
 }
 
 // dropBounding empties the calling thread's bounding set, which its children

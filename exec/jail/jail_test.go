@@ -66,6 +66,8 @@ var rows = []struct{ name, script, want, never string }{
 	{"devices work", `head -c4 /dev/zero | od -An -tx1; head -c8 /dev/urandom | wc -c; echo x >/dev/null; echo x >/dev/full; script -qec 'tty' /dev/null </dev/null`, `(?s)00 00 00 00\n8\n.*No space left.*/dev/pts/0`, ``},
 	{"processes", `ls -d /proc/[0-9]* | wc -l; ps -eo args 2>/dev/null | head -20`, `^[1-9]\n`, `systemd|jail.test|sshd`},
 	{"programs", `awk 'BEGIN{print "awk"}'; sed -n 1p /etc/hosts; perl -e 'print "perl\n"'; python3 -c 'import ssl,json;print("python")'`, `(?s)awk\n127.0.0.1 localhost sandbox.*perl`, ``},
+	{"covered parts of /proc", `cd /proc; cat cmdline swaps keys key-users sys/kernel/core_pattern; ls fs acpi scsi 2>/dev/null | grep -v ':$' | tr -d '\n'; touch fs/x 2>/dev/null && echo writable; echo end`, `^end$`, ``},
+	{"tools that read /proc", `nproc && free -m && uptime && ps -ef && top -bn1 | head -3; echo rc=$?`, `(?s)Mem:.*load average.*PID.*rc=0$`, ``},
 	{"limits", `ulimit -c; ulimit -Sn; ulimit -Hn; ulimit -f`, `^0\n1024\n4096\nunlimited$`, ``},
 	{"disk free", `df -P`, `/tmp`, `/root|/home/`},
 	{"working directory", `pwd; cd /mnt/user-data/workspace && pwd -P && cat w`, `^/\n/mnt/user-data/workspace\nhere$`, `unreachable`},

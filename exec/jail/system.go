@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sandboxfs/sandboxfs/exec/procmask"
 )
 
 // systemDirs are the places of the host's programs. On a merged-usr system
@@ -48,11 +50,6 @@ func buildSystem(w *world, root int) error {
 	return nil
 }
 
-// maskedProc are files of /proc that show an ordinary user's sandbox the names
-// of the same user's keys outside: keys belong to a uid, whatever the
-// namespace. Who mounts another /proc inside has to cover them there as well.
-var maskedProc = [...]string{"keys", "key-users"}
-
 // buildProc mounts a /proc that shows the sandbox's processes only. Its
 // kernel settings belong to the host's uid 0, which nobody here is.
 func buildProc(w *world, root int) error {
@@ -66,16 +63,41 @@ func buildProc(w *world, root int) error {
 	if err := attach(mnt, root, "proc"); err != nil {
 		return failed(opProc, err)
 	}
-	for _, name := range maskedProc {
-		mnt, err := clone(unix.AT_FDCWD, "/dev/null", 0)
-		if err != nil {
-			return failed("bind /dev/null", err)
-		}
-		err = attach(mnt, root, "proc/"+name)
-		if err != nil && !errors.Is(err, unix.ENOENT) { // a kernel without keys
-			return failed("cover /proc/"+name, err)
-		}
+	if err := coverProc(root); err != nil {
+		return err
 	}
 	w.Isolation["proc"] = "private"
+	return nil
+}
+
+// coverProc covers what /proc shows of the host. Slots copy the covers of
+// directories into theirs.
+func coverProc(root int) error {
+	empty, err := newFS("tmpfs", unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC,
+		option{"size", "4k"}, option{"nr_inodes", "2"}, option{"mode", "555"})
+	if err != nil {
+		return failed("mount an empty tmpfs", err)
+	}
+	defer empty.Close()
+	cover := func(name string, source int, path string, flags uint) error {
+		mnt, err := clone(source, path, flags)
+		if err != nil {
+			return failed("copy a cover for /proc/"+name, err)
+		}
+		if err := attach(mnt, root, "proc/"+name); err != nil && !errors.Is(err, unix.ENOENT) { // not in every kernel
+			return failed("cover /proc/"+name, err)
+		}
+		return nil
+	}
+	for _, name := range procmask.Files() {
+		if err := cover(name, unix.AT_FDCWD, "/dev/null", 0); err != nil {
+			return err
+		}
+	}
+	for _, name := range procmask.Dirs() {
+		if err := cover(name, int(empty.Fd()), "", unix.AT_EMPTY_PATH); err != nil {
+			return err
+		}
+	}
 	return nil
 }
