@@ -60,6 +60,28 @@ i=0; while [ $i -lt 20000 ] && : >/tmp/f$i; do i=$((i+1)); done 2>/dev/null; [ $
 	})
 }
 
+// TestSharedMemoryLimit makes System V segments until that is refused: they stay
+// when their maker has ended.
+func TestSharedMemoryLimit(t *testing.T) {
+	forBoth(t, func(t *testing.T) {
+		b := startBox(t, func(s *Spec) { s.TmpBytes = 8 << 20 })
+		how := b.Isolation()["sysv_ipc"]
+		if os.Geteuid() != 0 || strings.HasPrefix(how, "unbounded: read-only") { // a container's /proc/sys
+			if !strings.HasPrefix(how, "unbounded: ") {
+				t.Errorf("told: %q", how)
+			}
+			return
+		}
+		got := b.sh(t, `exec 2>&1; ipcmk -M 9000000; n=0; while [ $n -lt 20 ] && ipcmk -M 1048576 >/dev/null; do n=$((n+1)); done; echo made $n; ipcs -m | grep -c 1048576`)
+		if !regexp.MustCompile(`(?s)failed.*made 8\n8$`).MatchString(got) {
+			t.Errorf("%s: %s", how, got)
+		}
+		if host, err := os.ReadFile("/proc/sys/kernel/shmall"); err != nil || strings.TrimSpace(string(host)) == "2048" {
+			t.Errorf("the host's bound is %s (%v)", host, err)
+		}
+	})
+}
+
 // raceEnabled says that the race detector is built in.
 var raceEnabled bool
 

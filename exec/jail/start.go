@@ -69,6 +69,9 @@ func (j *Jail) start(ctx context.Context, s Spec) error {
 	}
 	// Pid 1 waits for its world, so this comes in time.
 	freeChild(j.process.Pid)
+	if s.Tier == Isolated {
+		w.Isolation["sysv_ipc"] = boundIPC(j.process.Pid, s.TmpBytes)
+	}
 	stop := context.AfterFunc(ctx, func() { ours.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if err := j.handshake(s, w, files); err != nil {
