@@ -3,6 +3,7 @@ package exec
 import (
 	"fmt"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -53,26 +54,58 @@ func setWindow(master *os.File, size Size) error {
 }
 
 // ttyInput writes to a terminal. The master side is the output's to close.
-type ttyInput struct{ master *os.File }
+type ttyInput struct {
+	master *os.File
 
-func (t *ttyInput) Write(p []byte) (int, error) { return t.master.Write(p) }
+	mu   sync.Mutex
+	last byte // typed last; 0 is nothing yet
+}
+
+func (t *ttyInput) Write(p []byte) (int, error) {
+	n, err := t.master.Write(p)
+	if n > 0 {
+		t.mu.Lock()
+		t.last = p[n-1]
+		t.mu.Unlock()
+	}
+	return n, err
+}
 
 // Close types the end-of-file character, where the terminal is in the mode that
-// interprets it.
+// interprets it. Within a line it only hands over what was typed so far, and
+// must be typed again to mean the end.
 func (t *ttyInput) Close() error {
 	raw, err := t.master.SyscallConn()
 	if err != nil {
 		return nil
 	}
-	var eof []byte
-	raw.Control(func(fd uintptr) {
-		m, err := unix.IoctlGetTermios(int(fd), unix.TCGETS)
-		if err == nil && m.Lflag&unix.ICANON != 0 {
-			eof = []byte{m.Cc[unix.VEOF]}
-		}
-	})
-	if eof != nil {
-		t.master.Write(eof)
+	var mode *unix.Termios
+	raw.Control(func(fd uintptr) { mode, err = unix.IoctlGetTermios(int(fd), unix.TCGETS) })
+	if err != nil || mode == nil || mode.Lflag&unix.ICANON == 0 {
+		return nil
 	}
+	eof := []byte{mode.Cc[unix.VEOF]}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last != 0 && !endsLine(mode, t.last) {
+		eof = append(eof, eof[0])
+	}
+	t.last = 0
+	t.master.Write(eof)
 	return nil
+}
+
+// endsLine reports whether a typed character leaves an empty line behind it.
+func endsLine(mode *unix.Termios, c byte) bool {
+	switch c {
+	case '\n', mode.Cc[unix.VEOF], mode.Cc[unix.VEOL], mode.Cc[unix.VEOL2]:
+		return true
+	case '\r':
+		return mode.Iflag&unix.ICRNL != 0
+	case mode.Cc[unix.VINTR], mode.Cc[unix.VQUIT], mode.Cc[unix.VSUSP]:
+		return mode.Lflag&unix.ISIG != 0 && mode.Lflag&unix.NOFLSH == 0
+	case mode.Cc[unix.VKILL]:
+		return true
+	}
+	return false
 }

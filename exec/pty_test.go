@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -138,5 +139,24 @@ func TestSandboxTerminalInputCloses(t *testing.T) {
 	p.Stdin.Close()
 	if o := collect(t, p); o.stdout != "end\r\n" {
 		t.Errorf("%q", o.stdout)
+	}
+}
+
+// The end of the input is the end, within a line too.
+func TestSandboxTTYEndOfInput(t *testing.T) {
+	e := executor(t)
+	for _, input := range []string{"", "line\n", "line\nrest", "rest", "typed\r"} {
+		c := script("stty -echo; echo go; n=$(cat | wc -c); echo got $n")
+		c.TTY = &Size{}
+		p := start(t, e, c)
+		expectUntil(t, p, "go\r\n")
+		if _, err := io.WriteString(p.Stdin, input); err != nil {
+			t.Errorf("%q: %v", input, err)
+		}
+		p.Stdin.Close()
+		want := fmt.Sprintf("got %d\r\n", len(input))
+		if o := collect(t, p); o.stdout != want {
+			t.Errorf("%q: want %q, got %+v", input, want, o)
+		}
 	}
 }
