@@ -32,7 +32,7 @@ type Subject struct {
 	Synthetic string
 	// Single is the owner that everything is shown as; nil: owners are real.
 	Single *Account
-	// Quick makes large directories and trees smaller; the walk over 20,000
+	// Quick makes large directories and trees smaller; the walk over 10,000
 	// files visits 1,000 then.
 	Quick bool
 }

@@ -13,7 +13,7 @@ import (
 // testDeep goes down further than any path can name.
 func testDeep(t *testing.T, s Subject) {
 	dir, _ := fresh(t, s)
-	depth := 2500
+	depth := 1000
 	if s.Quick {
 		depth = 200
 	}
@@ -54,7 +54,7 @@ func testWalk(t *testing.T, s Subject) {
 	if host == "" {
 		host = dir
 	}
-	dirs, perDir := 200, 100
+	dirs, perDir := 100, 100
 	if s.Quick || testing.Short() {
 		dirs, perDir = 50, 20
 	}
