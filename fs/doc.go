@@ -19,14 +19,29 @@
 //
 // # Semantics beside those of a plain directory
 //
-// A change made on the host is seen within [CacheTime]. A shared mapping of a
-// file that the host changes is fresh only with passthrough. Extended
-// attributes answer "not supported" in every mode: that saves a request per
-// write, and leaves clearing set-user-id bits on write with the client's
-// kernel, which does it correctly. Locks stay in the client's kernel: they
-// hold between the processes of one mount. close(2) reports no write error,
-// because write(2) already did. Appending writes are atomic up to one request
-// (1 MiB without passthrough).
+// A change made on the host is seen within [CacheTime]: until then a lookup
+// below a directory that the host has replaced may still find the old one's
+// names, or miss the new one's. What is opened, made, changed or removed by a
+// path is never in a file or directory that has lost its name to the host
+// (stale.go); what somebody holds, such as a working directory, goes on
+// working under its new name. Exceptions: bind(2) of a socket in a directory
+// that has just been renamed on the host may answer ESTALE once, as the
+// kernel does not start it again; chmod(2) by path of a file that the host
+// has just replaced and that somebody has open changes the old one; and an
+// unprivileged server that must close a directory's descriptor for want of
+// others cannot find it again after a rename on the host.
+//
+// A working directory that the host moves into a read-only region answers
+// EROFS to writes, one moved out of every region ESTALE; both can be read. A
+// file that is open for writing stays so wherever the host moves it.
+//
+// A shared mapping of a file that the host changes is fresh only with
+// passthrough. Extended attributes answer "not supported" in every mode: that
+// saves a request per write, and leaves clearing set-user-id bits on write
+// with the client's kernel, which does it correctly. Locks stay in the
+// client's kernel: they hold between the processes of one mount. close(2)
+// reports no write error, because write(2) already did. Appending writes are
+// atomic up to one request (1 MiB without passthrough).
 //
 // # Where to read next
 //
