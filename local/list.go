@@ -139,7 +139,7 @@ func (p *Provider) bury(ctx context.Context, dir *rundir.Dir) error {
 		lock.Unlock()
 		return nil
 	}
-	if st, err := dir.ReadState(); err == nil && st.Cgroup != "" {
+	if st, stateErr := dir.ReadState(); stateErr == nil && st.Cgroup != "" {
 		err = cgroup.Remove(ctx, st.Cgroup)
 	}
 	if err != nil {
