@@ -105,7 +105,7 @@ func TestSandboxManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
-			for i := range 50 {
+			for i := range 20 {
 				want := fmt.Sprintf("%d.%d\n", w, i)
 				if o := run(t, e, script("sleep 600 & echo "+strings.TrimSpace(want))); o.stdout != want || o.LeftRunning != 1 {
 					t.Errorf("want %q, got %+v", want, o)
@@ -119,7 +119,7 @@ func TestSandboxManyAtOnce(t *testing.T) {
 
 func TestSandboxKillAtAnyMoment(t *testing.T) {
 	e := executor(t, func(c *Config) { c.WarmSlots = 2 })
-	for i := range 60 {
+	for i := range 40 {
 		p := start(t, e, script("sleep 600 & sleep 601"))
 		timer := time.AfterFunc(time.Duration(i%20)*300*time.Microsecond, p.Kill)
 		if o := collect(t, p); o.Signal != 9 {

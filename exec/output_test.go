@@ -18,7 +18,7 @@ func TestSandboxFlood(t *testing.T) {
 		name, script string
 		tty          *Size
 	}{
-		{"stdout", "yes xxxxxxxxxxxxxxx | head -c 300000000; echo END-MARK", nil},
+		{"stdout", "yes xxxxxxxxxxxxxxx | head -c 100000000; echo END-MARK", nil},
 		{"one line", "head -c 5000000 /dev/zero | tr '\\0' a; echo; echo END-MARK", nil},
 		{"terminal", "yes xxxxxxxxxxxxxxx | head -c 3000000; echo END-MARK", &Size{}},
 	} {
