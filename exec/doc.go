@@ -16,6 +16,15 @@
 // A one-shot ends with its main process, never with the end of its output: a
 // left-over process that holds a pipe open delays nobody.
 //
+// # What a command can do to its slot
+//
+// Slots are used again, so nothing that a command does to one may stay. The slot
+// is not dumpable; the filter refuses to change the limits, priority, scheduling
+// and processors of any process but the caller's own and, in a pid namespace,
+// those numbered after the slot's threads. (Without namespaces renice, taskset -p
+// and prlimit on another process therefore fail with EPERM.) A slot that finds
+// itself changed after a command says so and is discarded.
+//
 // # Where to read next
 //
 // command.go (what is run), executor.go (the pool), slothandle.go (one slot as
