@@ -7,7 +7,7 @@ import (
 
 // enterParent checks that a name can be made in a directory, and acquires it.
 // also are the operation's other nodes, acquired already.
-func (r *raw) enterParent(in *fuse.InHeader, name string, also ...*node) (*node, int, unix.Errno) {
+func (r *raw) enterParent(in *fuse.InHeader, name string, what intent, also ...*node) (*node, int, unix.Errno) {
 	parent, e := r.node(in.NodeId)
 	if e == 0 {
 		e = checkName(name)
@@ -21,14 +21,14 @@ func (r *raw) enterParent(in *fuse.InHeader, name string, also ...*node) (*node,
 	if e != 0 {
 		return nil, -1, e
 	}
-	dir, e := r.use(in.Pid, parent, writes, also...)
+	dir, e := r.use(in.Pid, parent, what, also...)
 	return parent, dir, e
 }
 
 // Create answers open(2) with O_CREAT of a name that the kernel believes to
 // be absent.
 func (r *raw) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
-	parent, dir, e := r.enterParent(&in.InHeader, name)
+	parent, dir, e := r.enterParent(&in.InHeader, name, writes)
 	if e == unix.EROFS && in.Flags&unix.O_EXCL == 0 && !changes(in.Flags) {
 		return r.createExisting(in, name, out) // only if the host has made it meanwhile
 	}

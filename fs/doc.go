@@ -24,12 +24,12 @@
 // names, or miss the new one's. What is opened, made, changed or removed by a
 // path is never in a file or directory that has lost its name to the host
 // (stale.go); what somebody holds, such as a working directory, goes on
-// working under its new name. Exceptions: bind(2) of a socket in a directory
-// that has just been renamed on the host may answer ESTALE once, as the
-// kernel does not start it again; chmod(2) by path of a file that the host
-// has just replaced and that somebody has open changes the old one; and an
-// unprivileged server that must close a directory's descriptor for want of
-// others cannot find it again after a rename on the host.
+// working under its new name. Exceptions: a socket made by bind(2), which the
+// kernel does not start again, may end up in the directory that was there
+// before; chmod(2) by path of a file that the host has just replaced and that
+// somebody has open changes the old one; and an unprivileged server that must
+// close a directory's descriptor for want of others cannot find it again
+// after a rename on the host.
 //
 // A working directory that the host moves into a read-only region answers
 // EROFS to writes, one moved out of every region ESTALE; both can be read. A

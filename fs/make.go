@@ -37,7 +37,11 @@ func (r *raw) Symlink(_ <-chan struct{}, in *fuse.InHeader, target, name string,
 
 // makeNode makes a name by call and introduces what it made.
 func (r *raw) makeNode(in *fuse.InHeader, name string, mode uint32, out *fuse.EntryOut, call func(dir int) error) fuse.Status {
-	parent, dir, e := r.enterParent(in, name)
+	what := writes
+	if mode&unix.S_IFMT == unix.S_IFSOCK {
+		what = binds
+	}
+	parent, dir, e := r.enterParent(in, name, what)
 	if e != 0 {
 		return fuse.Status(e)
 	}
@@ -96,7 +100,7 @@ func (r *raw) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.En
 		return fuse.Status(e)
 	}
 	defer r.release(n)
-	parent, dir, e := r.enterParent(&in.InHeader, name, n)
+	parent, dir, e := r.enterParent(&in.InHeader, name, writes, n)
 	if e != 0 {
 		return fuse.Status(e)
 	}

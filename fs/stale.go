@@ -48,6 +48,9 @@ type intent int
 const (
 	reads intent = iota
 	writes
+	// binds is a write by bind(2), which the kernel does not start again: it
+	// is never refused, and may go where the path led before.
+	binds
 )
 
 // use acquires a node for an operation of a thread, or answers ESTALE if a
@@ -81,11 +84,11 @@ func (t *Tree) check(thread uint32, what intent, nodes ...*node) unix.Errno {
 			lost = append(lost, x)
 		}
 	}
-	if !t.mayUse(thread, lost) {
+	if !t.mayUse(thread, lost) && what != binds {
 		t.refuse(thread, lost...)
 		return unix.ESTALE
 	}
-	if what == writes {
+	if what != reads {
 		for _, n := range lost {
 			if e := t.movedError(n); e != 0 {
 				return e

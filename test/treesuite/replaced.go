@@ -186,6 +186,8 @@ func workInside(t *testing.T) []string {
 		{"chmod", func() error { return os.Chmod("made2", 0o600) }},
 		{"chmod of itself", func() error { return os.Chmod(".", 0o711) }},
 		{"truncate", func() error { return os.Truncate("made2", 2) }},
+		{"bind", func() error { return bindAt("socket") }},
+		{"second bind", func() error { return bindAt("socket2") }},
 		{"unlink", func() error { return os.Remove("made3") }},
 		{"rmdir", func() error { return os.RemoveAll("sub") }},
 		{"list", func() error { _, err := os.ReadDir("."); return err }},
@@ -193,7 +195,17 @@ func workInside(t *testing.T) []string {
 	} {
 		want(t, step.what+" in the working directory", step.do())
 	}
-	return []string{"link", "made2"}
+	return []string{"link", "made2", "socket", "socket2"}
+}
+
+// bindAt makes a socket.
+func bindAt(name string) error {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	return unix.Bind(fd, &unix.SockaddrUnix{Name: name})
 }
 
 func workingDirectory(t *testing.T, dir, host string) {
