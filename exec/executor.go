@@ -33,6 +33,10 @@ type Executor struct {
 // guestThreads is how many threads the guest keeps to spare.
 const guestThreads = 4
 
+// spareSlots is how many slots more than are in use may have been there when one
+// was made that is used again.
+const spareSlots = 8
+
 // ErrClosed is returned by Start after Close.
 var ErrClosed = errors.New("the executor is closed")
 
@@ -184,9 +188,15 @@ func (e *Executor) acquire(ctx context.Context) (s *slotHandle, fresh bool, err 
 		e.mu.Unlock()
 		return nil, false, ErrClosed
 	}
-	if n := len(e.idle); n > 0 {
+	for n := len(e.idle); n > 0; n-- {
 		s = e.idle[n-1]
 		e.idle = e.idle[:n-1]
+		// Made when there were many, a slot lets its commands have more
+		// processes than is right now; what was given cannot be taken back.
+		if s.limit > e.bounds.forSlot(e.running+e.cfg.WarmSlots+spareSlots) {
+			s.discard()
+			continue
+		}
 		e.mu.Unlock()
 		return s, false, nil
 	}

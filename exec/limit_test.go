@@ -49,6 +49,11 @@ func TestSandboxFortyCommandsAtOnce(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
+	// Their slots are there still; a command alone has no more for that.
+	o := run(t, e, script("ulimit -u"))
+	if n, err := strconv.Atoi(strings.TrimSpace(o.stdout)); err != nil || n > testProcesses+guestTasks+slotTasks*(spareSlots+1) {
+		t.Errorf("%q processes for a command alone", o.stdout)
+	}
 }
 
 // A command that makes processes for ever meets its limit where it should, and

@@ -31,6 +31,7 @@ type slotHandle struct {
 	pid         int
 	conn        *net.UnixConn
 	landlockABI int
+	limit       uint64    // of its commands' processes
 	idleSince   time.Time // guarded by Executor.mu
 	turn        uint64    // commands sent so far; whoever has acquired the slot owns it
 
@@ -65,9 +66,9 @@ func (e *Executor) newSlot(ctx context.Context) (*slotHandle, error) {
 	}
 	go s.read()
 	e.mu.Lock()
-	limit := e.bounds.forSlot(len(e.live))
+	s.limit = e.bounds.forSlot(len(e.live))
 	e.mu.Unlock()
-	config := newMessage(msgConfigure).num(uint64(e.form)).num(limit).flags(e.cfg.unscoped, e.cfg.Confinement == Unconfined)
+	config := newMessage(msgConfigure).num(uint64(e.form)).num(s.limit).flags(e.cfg.unscoped, e.cfg.Confinement == Unconfined)
 	if err := s.send(config.b, nil); err != nil {
 		s.discard()
 		return nil, fmt.Errorf("configure slot: %w (%v)", errSlotLost, err)

@@ -8,6 +8,7 @@ package jail
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -60,7 +61,8 @@ func neutralThread() {
 	_ = unix.SchedSetaffinity(0, &all) // the kernel cuts it to what there is
 }
 
-// freeChild raises what pid 1 has inherited, from outside.
+// freeChild raises what pid 1 has inherited, from outside. (Or what the caller
+// has, by its own number.)
 func freeChild(pid int) {
 	for _, l := range plainHard {
 		var old unix.Rlimit
@@ -69,8 +71,24 @@ func freeChild(pid int) {
 			_ = unix.Prlimit(pid, l.resource, &unix.Rlimit{Cur: l.hard, Max: l.hard}, nil)
 		}
 	}
-	if pid > 0 {
-		_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("0"), 0)
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("0"), 0)
+}
+
+// ShedLimits frees the calling process of limits that it was born with, as far
+// as it is allowed: resource limits, nice value, OOM score. A process that
+// serves a sandbox for everybody calls it first; its children are free of the
+// same. Limits on open files and on the stack stay the caller's business.
+func ShedLimits() {
+	freeChild(os.Getpid())
+	raiseSoft()
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return
+	}
+	for _, th := range threads { // later threads are born like these
+		if tid, err := strconv.Atoi(th.Name()); err == nil {
+			_ = unix.Setpriority(unix.PRIO_PROCESS, tid, 0) // down needs CAP_SYS_NICE
+		}
 	}
 }
 
