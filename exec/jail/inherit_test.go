@@ -3,6 +3,7 @@ package jail
 import (
 	"os"
 	osexec "os/exec"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ const burdened = "JAIL_TEST_BURDENED"
 
 // burden puts limits on this process and executes the tests in it.
 func burden(args []string) error {
+	runtime.LockOSThread() // priority and processors belong to a thread
 	for r, n := range map[int]uint64{
 		unix.RLIMIT_FSIZE: 10 << 10, unix.RLIMIT_CPU: 100, unix.RLIMIT_NOFILE: 256, unix.RLIMIT_STACK: 1 << 20, unix.RLIMIT_NPROC: 300,
 	} {
