@@ -83,7 +83,7 @@ func New(cfg provider.Config) (*Provider, error) {
 	}
 	run, err := rundir.Open(cfg.RuntimeDir)
 	if err != nil {
-		return nil, unavailable(err.Error(), "set SANDBOXFS_RUNTIME_DIR to a directory of your own", err)
+		return nil, unavailable(err.Error(), "set SANDBOXFS_RUNTIME_DIR to a directory of your own with mode 0700", err)
 	}
 	p := &Provider{cfg: cfg, home: home, run: run}
 	p.handles, err = lru.New[string, *Sandbox](maxHandles)

@@ -25,7 +25,8 @@ const startTimeout = 30 * time.Second
 // Main is the verb `sandboxfsd keep`. It returns the exit status.
 func Main() int {
 	closeForeign()
-	unix.Umask(0) // the kernel has applied the caller's umask to what FUSE asks for
+	jail.ShedLimits() // whoever was first does not decide for all
+	unix.Umask(0)     // the kernel has applied the caller's umask to what FUSE asks for
 	log := logrus.New()
 	log.SetLevel(logrus.InfoLevel)
 	rep := os.NewFile(reportFD, "report")
@@ -52,6 +53,7 @@ type keeper struct {
 	dir    *rundir.Dir
 	lock   *os.File // the maker's lock, while the sandbox is being made
 	alive  *os.File
+	group  string // the name of the cgroup
 	uid    *os.File
 	roots  map[string]*os.File
 	server *fs.Server
@@ -98,6 +100,7 @@ func start(log logrus.FieldLogger) (_ *keeper, err error) {
 	if err != nil {
 		return nil, err
 	}
+	k.group = world.Name
 	return k, k.enter(spec, table, world)
 }
 
@@ -152,38 +155,4 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 		state.Isolation["passthrough"] = "offered by the kernel"
 	}
 	return k.dir.WriteState(state)
-}
-
-// close ends what there is of the sandbox, in the order in which nothing can
-// hang: processes, then the tree they used, then the names. It also serves a
-// start that failed halfway.
-func (k *keeper) close() {
-	if k.jail != nil {
-		k.jail.Kill()
-	}
-	if k.server != nil {
-		if err := k.server.Close(); err != nil {
-			k.log.WithError(err).Warn("the tree did not end in order")
-		}
-	}
-	if k.jail != nil {
-		k.jail.Close()
-	}
-	if k.uid != nil {
-		k.uid.Close()
-	}
-	if k.alive == nil {
-		return // another keeper's directory
-	}
-	k.lock.Close() // a second time where the start went well
-	if !k.dir.Holds(k.alive) {
-		return // what is there now is not ours
-	}
-	// Where somebody holds the lock he waits for us to make the sandbox
-	// anew, or removes the directory himself.
-	if lock, err := k.dir.TryLock(); err == nil && lock != nil {
-		if err := lock.Remove(); err != nil {
-			k.log.WithError(err).Warn("the runtime directory is left; sandboxfs gc removes it")
-		}
-	}
 }

@@ -41,11 +41,11 @@ func Open(path string) (*Root, error) {
 	}
 	if int(st.Uid) != os.Geteuid() {
 		dir.Close()
-		return nil, fmt.Errorf("the runtime directory %s belongs to uid %d; set SANDBOXFS_RUNTIME_DIR to a directory of your own", path, st.Uid)
+		return nil, fmt.Errorf("the runtime directory %s belongs to uid %d", path, st.Uid)
 	}
 	if st.Mode&0o022 != 0 {
 		dir.Close()
-		return nil, fmt.Errorf("others can write to the runtime directory %s; set SANDBOXFS_RUNTIME_DIR to a directory of your own with mode 0700", path)
+		return nil, fmt.Errorf("others can write to the runtime directory %s", path)
 	}
 	return &Root{dir: dir}, nil
 }

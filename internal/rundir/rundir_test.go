@@ -42,8 +42,8 @@ func TestOpenRefusesWhatOthersCanWrite(t *testing.T) {
 	if err := os.Chmod(path, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rundir.Open(path); err == nil || !strings.Contains(err.Error(), "mode 0700") {
-		t.Errorf("Open = %v, want the cure", err)
+	if _, err := rundir.Open(path); err == nil || !strings.Contains(err.Error(), "others can write") {
+		t.Errorf("Open = %v, want the reason", err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(t.TempDir(), link); err != nil {

@@ -72,7 +72,7 @@ func TestUnreachableRuntimeDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := w.do(t, 125, "exec", "demo", "--", "true")
-	if !strings.Contains(out, "chmod 700") {
+	if !strings.Contains(out, "a directory of your own with mode 0700") {
 		t.Errorf("want the cure, got %q", out)
 	}
 	if err := os.Chmod(w.run, 0o700); err != nil {
