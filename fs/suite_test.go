@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/fs"
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 	"github.com/sandboxfs/sandboxfs/test/treesuite"
 )
 
@@ -36,6 +37,9 @@ func TestSuite(t *testing.T) {
 	}
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
+			if os.Geteuid() != 0 {
+				testenv.Skip(t, "mounting in the host's namespace, as anybody, needs root")
+			}
 			var m *mounted
 			treesuite.Run(t, func(t *testing.T) treesuite.Subject {
 				w := newWorld(t)
