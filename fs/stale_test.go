@@ -85,7 +85,7 @@ func TestLookedUpDirectoryIsHeld(t *testing.T) {
 		b.rename("_w/d", "_w/e")
 		status(t, "stat", b.stat(d), 0)
 		var made fuse.EntryOut
-		in := fuse.MkdirIn{}
+		in := fuse.MkdirIn{Mode: 0o755}
 		in.NodeId = d
 		status(t, "mkdir", b.Mkdir(nil, &in, "x", &made), unix.ESTALE)
 		status(t, "second try", b.Mkdir(nil, &in, "x", &made), 0)
