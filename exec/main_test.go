@@ -86,7 +86,7 @@ func runInSandbox(form string) int {
 	}
 	cmd := &osexec.Cmd{
 		Path: "/proc/self/exe", Args: args, Stdin: nil, Stdout: os.Stdout, Stderr: os.Stderr,
-		Env: append(os.Environ(), envForm+"="+form),
+		Env: append(os.Environ(), envForm+"="+form, "TMPDIR=/tmp"),
 		SysProcAttr: &syscall.SysProcAttr{
 			Cloneflags:  unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS,
 			UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: id, Size: 1}},
