@@ -201,14 +201,16 @@ func locate(op, p string) (*target, error) {
 			unix.Close(from)
 		}
 		from = dir
+		// Also on the way: the text of a link in /proc/PID/fd is a path of
+		// the guest's, which may be one of the host.
+		if err := refuseProc(op, p, dir); err != nil {
+			return nil, err
+		}
 		t := &target{dir: dir, name: name}
 		if err := t.refresh(); err != nil {
 			return nil, fail(op, p, err)
 		}
 		if t.old == nil || t.old.Mode&unix.S_IFMT != unix.S_IFLNK {
-			if err := refuseProc(op, p, dir); err != nil {
-				return nil, err
-			}
 			from = unix.AT_FDCWD // the target owns it now
 			return t, nil
 		}
