@@ -111,8 +111,8 @@ func (s *Sandbox) create(ctx context.Context, dir *rundir.Dir, lock *rundir.Lock
 	}
 	cfg := s.p.cfg
 	return keeper.Start(ctx, daemon, dir, lock, keeper.Spec{
-		RuntimeDir: s.p.run.Path(), Name: dir.Name(), ID: s.id, Key: s.key,
-		Home: s.p.home, SkillsDir: cfg.SkillsDir,
+		RuntimeDir: s.p.run.Path(), Name: dir.Name(), ID: s.id,
+		Source: s.p.source(s.key), Quota: cfg.Local.Quota,
 		Tier: cfg.Local.Tier, Net: cfg.Local.Net, Ownership: cfg.Local.Ownership,
 		IdleSeconds: int(cfg.Idle().Seconds()),
 	})

@@ -13,6 +13,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
+	"github.com/sandboxfs/sandboxfs/internal/regions"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -167,3 +168,8 @@ func (p *Provider) Shutdown(ctx context.Context) error {
 }
 
 func (p *Provider) dir(key mapping.Key) *rundir.Dir { return p.run.Sandbox(p.home, genericID, key) }
+
+// source says which directories a key's tree shows.
+func (p *Provider) source(key mapping.Key) regions.Source {
+	return regions.Source{Key: key, Home: p.home, SkillsDir: p.cfg.SkillsDir, Mounts: p.cfg.Mounts}
+}

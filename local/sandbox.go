@@ -208,8 +208,7 @@ func (s *Sandbox) UpdateFile(ctx context.Context, name string, content []byte) e
 	if len(content) > provider.MaxWriteFile {
 		return fail(provider.TooLarge, "the content is larger than 64 MiB", "copy the file into the thread's directory on the host", nil)
 	}
-	layout := mapping.Layout{Home: s.p.home, SkillsDir: s.p.cfg.SkillsDir}
-	table, err := layout.Table(s.key)
+	table, err := s.p.source(s.key).Table()
 	if err != nil {
 		return fail(provider.Invalid, err.Error(), "", err)
 	}

@@ -68,6 +68,9 @@ type Result struct {
 	LeftRunning int
 	// Duration is from the start of the main process to its end.
 	Duration time.Duration
+	// Session tells what happened to the session's shell; nil for a one-shot,
+	// and where the shell lives on with all that it had.
+	Session *SessionChange
 	// Stdout and Stderr are the captured streams. With a TTY all is in
 	// Stdout.
 	Stdout, Stderr Output

@@ -23,6 +23,15 @@ const (
 	OwnershipPreserve = "preserve"
 )
 
+// The values of Config.Shell, its default first.
+const (
+	ShellOneShot    = "one-shot"
+	ShellPersistent = "persistent"
+)
+
+// DefaultSession names the session of a thread whose shell is persistent.
+const DefaultSession = "default"
+
 // Defaults of the limits.
 const (
 	// DefaultIdleTimeout is Config.IdleTimeout's, in seconds.
@@ -53,6 +62,8 @@ func (c Config) Resolve(env Environment) (Config, error) {
 	c.Use = orDefault(c.Use, DefaultName)
 	c.Local.Tier = orDefault(c.Local.Tier, TierIsolated)
 	c.Local.Net = orDefault(c.Local.Net, NetHost)
+	c.Shell = orDefault(c.Shell, ShellOneShot)
+	c.Mounts = slices.Clone(c.Mounts)
 	c.Local.Ownership = orDefault(c.Local.Ownership, OwnershipOwner)
 	if c.Local.MaxSandboxes == 0 {
 		c.Local.MaxSandboxes = DefaultMaxSandboxes
@@ -129,6 +140,9 @@ func (c Config) Validate() error {
 			return invalidConfig(fmt.Sprintf("the environment variable %s holds a NUL byte", name), "remove it")
 		}
 	}
+	if c.Shell != "" && c.Shell != ShellOneShot && c.Shell != ShellPersistent {
+		return invalidConfig(fmt.Sprintf("the shell %q does not exist", c.Shell), "use one-shot or persistent")
+	}
 	return c.Local.validate(c.AllowHostBash)
 }
 
@@ -145,6 +159,9 @@ func (l LocalConfig) validate(allowHost bool) error {
 			return invalidConfig(fmt.Sprintf("the %s %q does not exist", choice.name, choice.value),
 				"use "+strings.Join(choice.allowed, " or "))
 		}
+	}
+	if l.Quota.Bytes < 0 || l.Quota.Files < 0 {
+		return invalidConfig("a quota below 0 makes no sense", "give a number of bytes and of files, or 0 for no bound")
 	}
 	if l.MaxSandboxes < 0 {
 		return invalidConfig(fmt.Sprintf("at most %d sandboxes makes no sense", l.MaxSandboxes),

@@ -80,8 +80,24 @@ type Config struct {
 	// IdleTimeout ends an idle sandbox, in seconds; 0 means 600, negative
 	// never.
 	IdleTimeout int
+	// Mounts are directories of the host that every sandbox shows besides.
+	Mounts []Mount
+	// Shell is "one-shot" (default) or "persistent": then a script that names
+	// no session runs in the session "default" of its thread.
+	Shell string
 	// Local is the local provider's part.
 	Local LocalConfig
+}
+
+// Mount shows a directory of the host in every sandbox.
+type Mount struct {
+	// HostPath is an absolute path of an existing directory.
+	HostPath string `json:"host_path"`
+	// ContainerPath is where it is shown: absolute, clean, and neither at, nor
+	// above, nor below one of the sandbox's own directories.
+	ContainerPath string `json:"container_path"`
+	// ReadOnly refuses every write below it, in every view.
+	ReadOnly bool `json:"read_only"`
 }
 
 // LocalConfig configures the local provider.
@@ -94,4 +110,19 @@ type LocalConfig struct {
 	MaxSandboxes int
 	// Ownership is "owner" (default) or "preserve".
 	Ownership string
+	// Quota bounds what one thread may hold.
+	Quota QuotaConfig
 }
+
+// QuotaConfig bounds the data of one thread, in the regions that it owns: workspace,
+// uploads, outputs and acp-workspace together. What exceeds it is answered
+// EDQUOT.
+type QuotaConfig struct {
+	// Bytes is the sum of the files' sizes; 0 means no bound.
+	Bytes int64 `json:"bytes"`
+	// Files is the number of files, directories and links; 0 means no bound.
+	Files int64 `json:"files"`
+}
+
+// IsZero reports whether nothing is bounded.
+func (q QuotaConfig) IsZero() bool { return q == QuotaConfig{} }

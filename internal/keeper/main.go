@@ -12,6 +12,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/exec/jail"
 	"github.com/sandboxfs/sandboxfs/fs"
+	"github.com/sandboxfs/sandboxfs/internal/regions"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -89,11 +90,11 @@ func start(log logrus.FieldLogger) (_ *keeper, err error) {
 			k.log.WithError(err).Warn("the cgroup of a keeper that was killed is left; sandboxfs gc removes it")
 		}
 	}
-	table, err := mapping.Layout{Home: spec.Home, SkillsDir: spec.SkillsDir}.Table(spec.Key)
+	table, err := spec.Table()
 	if err != nil {
-		return nil, &provider.Error{Kind: provider.Invalid, Reason: err.Error()}
+		return nil, err
 	}
-	if k.roots, err = openRoots(spec, table); err != nil {
+	if k.roots, err = spec.Open(table); err != nil {
 		return nil, err
 	}
 	world, err := k.world(spec, table)
@@ -115,7 +116,7 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 		Table: table, Roots: k.roots, View: mapping.AgentView, Ownership: ownership,
 		UID: uid, GID: gid, Log: k.log,
 	})
-	closeAll(k.roots) // the tree has its own
+	regions.Close(k.roots) // the tree has its own
 	if err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sandboxfs/sandboxfs/internal/regions"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
-	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
 
@@ -23,16 +23,16 @@ type Spec struct {
 	// caller has made and locked.
 	RuntimeDir string `json:"runtime_dir"`
 	Name       string `json:"name"`
-	// ID and Key are the sandbox's.
-	ID  string      `json:"id"`
-	Key mapping.Key `json:"key"`
-	// Home is the real path of the data directory; SkillsDir of the skills.
-	Home      string `json:"home"`
-	SkillsDir string `json:"skills_dir"`
+	// ID is the sandbox's.
+	ID string `json:"id"`
+	// Source says which directories it shows.
+	regions.Source
 	// Tier, Net and Ownership are as in provider.LocalConfig, resolved.
 	Tier      string `json:"tier"`
 	Net       string `json:"net"`
 	Ownership string `json:"ownership"`
+	// Quota bounds what the thread may hold.
+	Quota provider.QuotaConfig `json:"quota"`
 	// IdleSeconds ends the idle sandbox; 0 means never.
 	IdleSeconds int `json:"idle_seconds"`
 }

@@ -3,7 +3,6 @@ package keeper
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/exec/jail"
-	"github.com/sandboxfs/sandboxfs/internal/hostpath"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -62,64 +60,6 @@ func memoryLimit() int64 {
 		return 0
 	}
 	return int64(uint64(info.Totalram) * uint64(info.Unit) / 4 * 3)
-}
-
-// openRoots opens the host directory of every region, and makes those of the
-// thread's that are missing.
-func openRoots(spec Spec, table *mapping.Table) (_ map[string]*os.File, err error) {
-	roots := map[string]*os.File{}
-	defer func() {
-		if err != nil {
-			closeAll(roots)
-		}
-	}()
-	home, err := hostpath.Open(spec.Home)
-	if err != nil {
-		return nil, unopened("the data directory", mapping.Region{}, err)
-	}
-	defer home.Close()
-	for _, r := range table.Regions() {
-		var dir *os.File
-		if rel, ok := strings.CutPrefix(r.Host, spec.Home+"/"); ok {
-			dir, err = openOwn(home, strings.Split(rel, "/"))
-		} else {
-			dir, err = hostpath.Open(r.Host)
-		}
-		if err != nil {
-			return nil, unopened("the directory behind "+r.Virtual, r, err)
-		}
-		roots[r.Virtual] = dir
-	}
-	return roots, nil
-}
-
-// openOwn opens a directory of a thread and makes it where it is missing. An
-// agent may have taken its owner's rights away, with chmod; they are put back,
-// since otherwise the thread could never be started again.
-func openOwn(home *os.File, parts []string) (*os.File, error) {
-	dir, err := hostpath.MakeDirs(home, 0o755, parts...)
-	if !errors.Is(err, unix.EACCES) {
-		return dir, err
-	}
-	if err := hostpath.RestoreOwner(home, parts...); err != nil {
-		return nil, err
-	}
-	return hostpath.MakeDirs(home, 0o755, parts...)
-}
-
-func closeAll(roots map[string]*os.File) {
-	for _, f := range roots {
-		f.Close()
-	}
-}
-
-func unopened(what string, r mapping.Region, err error) error {
-	variable := "SANDBOXFS_HOME"
-	if r.Virtual == mapping.Skills {
-		variable = "SANDBOXFS_SKILLS_DIR or SANDBOXFS_HOME"
-	}
-	return &provider.Error{Kind: provider.Unavailable, Reason: fmt.Sprintf("%s cannot be opened: %s", what, errText(err)),
-		Next: "check " + variable + " and the directory's permissions", Err: err}
 }
 
 func topDirs(table *mapping.Table) []string {
