@@ -71,7 +71,9 @@ func New(cfg Config) (*Executor, error) {
 		}
 	}
 	e.landlockABI = first.landlockABI
-	e.reaper.adopt = e.form == formSubreaper
+	if e.form == formSubreaper {
+		e.reaper.adoptOrphans()
+	}
 	e.release(first)
 	return e, nil
 }

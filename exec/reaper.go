@@ -45,6 +45,14 @@ func newReaper() *reaper {
 	return r
 }
 
+// adoptOrphans makes the end of a slot the end of what it leaves behind. Slots
+// may have ended before, while the form was being chosen.
+func (r *reaper) adoptOrphans() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.adopt = true
+}
+
 func (r *reaper) stop() {
 	signal.Stop(r.wake)
 	close(r.quit)
