@@ -153,12 +153,12 @@ func (p *Provider) bury(ctx context.Context, dir *rundir.Dir) error {
 }
 
 // Collect removes what crashed sandboxes of this host user left.
-func (p *Provider) Collect(ctx context.Context) ([]string, error) {
+func (p *Provider) Collect(ctx context.Context) ([]provider.Removed, error) {
 	dirs, err := p.run.List()
 	if err != nil {
 		return nil, unavailable("the runtime directory cannot be read", "", err)
 	}
-	var removed []string
+	var removed []provider.Removed
 	for _, dir := range dirs {
 		if dir.Keeper() != 0 {
 			continue
@@ -172,11 +172,8 @@ func (p *Provider) Collect(ctx context.Context) ([]string, error) {
 		if err := p.bury(ctx, dir); err != nil {
 			return removed, err
 		}
-		id := st.ID
-		if id == "" {
-			id = "a sandbox that was never ready"
-		}
-		removed = append(removed, fmt.Sprintf("removed the runtime state of %s", id))
+		// A sandbox that was never ready has no id.
+		removed = append(removed, provider.RemovedOf(mapping.Key{User: st.User, Thread: st.Thread}, "runtime state", st.ID))
 	}
 	// Groups whose sandbox is in no runtime directory any more.
 	groups, err := cgroup.Abandoned(abandonedAfter)
@@ -190,7 +187,7 @@ func (p *Provider) Collect(ctx context.Context) ([]string, error) {
 		if err := cgroup.Remove(ctx, name); err != nil {
 			return removed, &provider.Error{Kind: provider.Unavailable, Op: "gc", Reason: "an abandoned cgroup cannot be removed", Next: "try again", Err: err}
 		}
-		removed = append(removed, "removed the abandoned cgroup "+name)
+		removed = append(removed, provider.Removed{What: "cgroup", Name: name})
 	}
 	return removed, nil
 }

@@ -50,8 +50,8 @@ type Stopper interface {
 
 // Collector is a provider that can remove what crashed sandboxes left.
 type Collector interface {
-	// Collect returns a line for each thing removed.
-	Collect(ctx context.Context) ([]string, error)
+	// Collect returns what it removed, also beside an error.
+	Collect(ctx context.Context) ([]Removed, error)
 }
 
 // ThreadDataSharer is a provider that says whether a file put into the

@@ -13,6 +13,7 @@ import (
 func execCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "exec",
+		Category:  categoryRun,
 		Usage:     "run a command in a thread's sandbox and pass its exit status on",
 		ArgsUsage: "THREAD [--] COMMAND [ARGUMENT...]",
 		Description: "The sandbox is started where there is none. Standard input is passed on where it is\n" +

@@ -56,7 +56,7 @@ func codeOf(verb string, err error) int {
 func report(err error) {
 	var asJSON jsonError
 	if !errors.As(err, &asJSON) {
-		fmt.Fprintln(os.Stderr, "sandboxfs:", err)
+		fmt.Fprintln(os.Stderr, styleOf(os.Stderr).red("sandboxfs:"), err)
 		return
 	}
 	object := struct {

@@ -12,10 +12,11 @@ import (
 
 func gcCommand() *cli.Command {
 	return &cli.Command{
-		Name:   "gc",
-		Usage:  "remove what crashed sandboxes left; a thread's files stay",
-		Flags:  []cli.Flag{jsonFlag(), providerFlag()},
-		Action: func(c *cli.Context) error { return inJSON(c, gc(c)) },
+		Name:     "gc",
+		Category: categorySandboxes,
+		Usage:    "remove what crashed sandboxes left; a thread's files stay",
+		Flags:    []cli.Flag{jsonFlag(), providerFlag()},
+		Action:   func(c *cli.Context) error { return inJSON(c, gc(c)) },
 	}
 }
 
@@ -32,11 +33,12 @@ func gc(c *cli.Context) error {
 		return errors.New("this provider leaves nothing to remove")
 	}
 	removed, err := collector.Collect(c.Context)
-	for _, line := range removed {
+	out := json.NewEncoder(os.Stdout)
+	for _, r := range removed {
 		if c.Bool("json") {
-			json.NewEncoder(os.Stdout).Encode(map[string]string{"removed": line})
+			out.Encode(r)
 		} else {
-			fmt.Println(line)
+			fmt.Println(r)
 		}
 	}
 	return err

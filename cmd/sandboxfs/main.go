@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	cli.HelpPrinter = printHelp
 	os.Exit(run(context.Background(), os.Args))
 }
 

@@ -14,11 +14,11 @@ import (
 
 // userFlag and providerFlag are on every verb that takes a thread.
 func userFlag() cli.Flag {
-	return &cli.StringFlag{Name: "user", Value: mapping.DefaultUser, Usage: "the thread's owner"}
+	return &cli.StringFlag{Name: "user", Value: mapping.DefaultUser, Usage: "the `user` who owns the thread; USER:THREAD says it too"}
 }
 
 func providerFlag() cli.Flag {
-	return &cli.StringFlag{Name: "provider", Value: "local", EnvVars: []string{"SANDBOXFS_PROVIDER"}, Usage: "where sandboxes run"}
+	return &cli.StringFlag{Name: "provider", Value: "local", EnvVars: []string{"SANDBOXFS_PROVIDER"}, Usage: "`name` of what runs sandboxes"}
 }
 
 func jsonFlag() cli.Flag {
@@ -28,8 +28,8 @@ func jsonFlag() cli.Flag {
 // newFlags shape a sandbox that the verb may have to make.
 func newFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "net", Usage: "`host` (default for a new sandbox) or none"},
-		&cli.StringFlag{Name: "tier", EnvVars: []string{"SANDBOXFS_TIER"}, Usage: "`isolated` (default for a new sandbox) or host, which needs SANDBOXFS_ALLOW_HOST_BASH=true"},
+		&cli.StringFlag{Name: "net", Usage: "the `network` of a sandbox made by this call: host (default) or none"},
+		&cli.StringFlag{Name: "tier", EnvVars: []string{"SANDBOXFS_TIER"}, Usage: "the `tier` of a sandbox made by this call: isolated (default) or host, which needs SANDBOXFS_ALLOW_HOST_BASH=true"},
 	}
 }
 
@@ -64,7 +64,21 @@ func keyOf(c *cli.Context) (mapping.Key, error) {
 	if !c.Args().Present() {
 		return mapping.Key{}, usageError{fmt.Sprintf("name a thread: sandboxfs %s [flags] THREAD", c.Command.Name)}
 	}
-	key := mapping.Key{User: c.String("user"), Thread: c.Args().First()}
+	return parseThread(c, c.Args().First())
+}
+
+// parseThread reads THREAD, whose owner is --user, or USER:THREAD, the form in
+// which threads of other users are printed.
+func parseThread(c *cli.Context, name string) (mapping.Key, error) {
+	key := mapping.Key{User: c.String("user"), Thread: name}
+	if user, thread, ok := strings.Cut(name, ":"); ok {
+		if c.IsSet("user") && key.User != user {
+			return key, usageError{fmt.Sprintf("%q names the user %q, and --user %q; give one of them", name, user, key.User)}
+		}
+		key = mapping.Key{User: user, Thread: thread}
+	} else if key.User == "" {
+		key.User = mapping.DefaultUser // a verb whose --user is a filter besides
+	}
 	if err := mapping.ValidateID("user", key.User); err != nil {
 		return key, usageError{err.Error()}
 	}

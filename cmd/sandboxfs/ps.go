@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/mapping"
@@ -15,8 +14,9 @@ import (
 
 func psCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "ps",
-		Usage: "list the live sandboxes",
+		Name:     "ps",
+		Category: categorySandboxes,
+		Usage:    "list the live sandboxes",
 		Flags: []cli.Flag{jsonFlag(), providerFlag(),
 			&cli.StringFlag{Name: "user", Usage: "only this `user`'s"}},
 		Action: func(c *cli.Context) error { return inJSON(c, ps(c)) },
@@ -45,16 +45,15 @@ func ps(c *cli.Context) error {
 		}
 		return nil
 	}
-	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "THREAD\tUSER\tPROVIDER\tSTATE\tCOMMANDS\tIDLE\tTIER\tNET")
+	t := newTable(os.Stdout, "THREAD", "USER", "PROVIDER", "STATE", "COMMANDS", "IDLE", "TIER", "NET")
 	for _, i := range infos {
 		idle := "-"
 		if i.State == "idle" {
 			idle = time.Duration(i.IdleSeconds * float64(time.Second)).Round(time.Second).String()
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", i.Thread, i.User, i.Provider, i.State, i.Commands, idle, i.Isolation["tier"], i.Isolation["net"])
+		t.row(i.Thread, i.User, i.Provider, i.State, i.Commands, idle, i.Isolation["tier"], i.Isolation["net"])
 	}
-	return w.Flush()
+	return t.flush()
 }
 
 // list returns the sandboxes of the chosen provider and, where --user is

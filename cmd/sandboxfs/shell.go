@@ -20,6 +20,7 @@ exec sh -s`
 func shellCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "shell",
+		Category:  categoryRun,
 		Usage:     "open a shell in a thread's sandbox",
 		ArgsUsage: "THREAD",
 		Description: "With a terminal the shell is interactive; from a pipe or a file it runs what it reads.\n" +

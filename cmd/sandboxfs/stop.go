@@ -14,6 +14,7 @@ import (
 func stopCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "stop",
+		Category:  categorySandboxes,
 		Usage:     "end a thread's sandbox and all that runs in it; its files stay",
 		ArgsUsage: "THREAD | --all",
 		Flags: []cli.Flag{jsonFlag(), providerFlag(),
@@ -26,9 +27,6 @@ func stopCommand() *cli.Command {
 func stop(c *cli.Context) error {
 	if !c.Bool("all") {
 		if err := onlyThread(c); err != nil {
-			return err
-		}
-		if err := defaultUser(c); err != nil {
 			return err
 		}
 		key, err := keyOf(c)
@@ -51,13 +49,6 @@ func stop(c *cli.Context) error {
 	return stopKeys(c, keys...)
 }
 
-func defaultUser(c *cli.Context) error {
-	if c.IsSet("user") {
-		return nil
-	}
-	return c.Set("user", mapping.DefaultUser)
-}
-
 // stopKeys ends sandboxes and goes on past one that does not end.
 func stopKeys(c *cli.Context, keys ...mapping.Key) error {
 	p, err := open(c.Context, c)
@@ -78,7 +69,7 @@ func stopKeys(c *cli.Context, keys ...mapping.Key) error {
 			key := key.Normalize()
 			json.NewEncoder(os.Stdout).Encode(map[string]string{"thread": key.Thread, "user": key.User, "state": "stopped"})
 		} else if c.Bool("all") {
-			fmt.Println(key)
+			fmt.Println(key) // in a form that every verb takes
 		}
 	}
 	return errors.Join(errs...)

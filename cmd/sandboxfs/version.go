@@ -11,9 +11,10 @@ import (
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "version",
-		Usage: "say which build this is",
-		Flags: []cli.Flag{jsonFlag()},
+		Name:     "version",
+		Category: categorySetup,
+		Usage:    "say which build this is",
+		Flags:    []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return inJSON(c, usageError{fmt.Sprintf("version takes no argument, but got %q", c.Args().First())})

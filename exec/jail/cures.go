@@ -39,7 +39,7 @@ func cureFor(op string, err error, read func(string) string) string {
 		case is(unix.ENOENT, unix.ENXIO, unix.ENODEV):
 			return "load the module with 'modprobe fuse'; in a container start it with '--device /dev/fuse'"
 		case is(unix.EACCES):
-			return "let users open it: 'chmod 666 /dev/fuse', and for good a udev rule: KERNEL==\"fuse\", MODE=\"0666\""
+			return "let users open it, as root: 'chmod 666 /dev/fuse', and for good a udev rule: KERNEL==\"fuse\", MODE=\"0666\""
 		case is(unix.EPERM):
 			return "the container's device rules forbid it: start the container with '--device /dev/fuse'"
 		}

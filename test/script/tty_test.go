@@ -34,7 +34,7 @@ func cmdTTY(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	steps := strings.Split(strings.TrimSpace(ts.ReadFile(args[1])), "\n")
+	steps := strings.FieldsFunc(ts.ReadFile(args[1]), func(r rune) bool { return r == '\n' })
 
 	c, err := converse(ts, args[2:])
 	ts.Check(err)
@@ -71,7 +71,11 @@ func converse(ts *testscript.TestScript, argv []string) (*conversation, error) {
 		return nil, err
 	}
 	defer func() { _ = slave.Close() }()
-	cmd := osexec.Command(ts.Getenv("SANDBOXFS_BIN_DIR")+"/"+argv[0], argv[1:]...)
+	program := argv[0]
+	if program == "sandboxfs" {
+		program = ts.Getenv("SANDBOXFS_BIN_DIR") + "/" + program
+	}
+	cmd := osexec.Command(program, argv[1:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = []string{"PATH=" + ts.Getenv("PATH"), "TERM=xterm"}
 	for _, name := range []string{"SANDBOXFS_HOME", "SANDBOXFS_RUNTIME_DIR"} {
