@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -23,7 +24,7 @@ func execCommand() *cli.Command {
 			"failure or wrong usage; 126 not executable; 127 not found.",
 		Flags: append([]cli.Flag{
 			userFlag(), providerFlag(),
-			&cli.DurationFlag{Name: "timeout", Value: provider.DefaultTimeout, Usage: "end the command after this `time`; 0 for never"},
+			&cli.DurationFlag{Name: "timeout", Usage: "end the command after this `time`; 0 for never", DefaultText: "10m0s"},
 			&cli.Int64Flag{Name: "max-output", Usage: "bound each stream to `BYTES`, keeping head and tail; 0 for no bound"},
 			&cli.StringFlag{Name: "workdir", Aliases: []string{"C"}, Usage: "working `directory`, a virtual path (default: the workspace)"},
 			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "set `KEY=VALUE` in the command's environment; may be repeated"},
@@ -40,11 +41,12 @@ func execCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			timeout := c.Duration("timeout")
-			switch {
-			case timeout < 0:
-				return usageError{"--timeout must not be negative; 0 means never"}
-			case timeout == 0:
+			cfg, err := settings(c)
+			if err != nil {
+				return err
+			}
+			timeout := cfg.CommandTimeout
+			if timeout == 0 {
 				timeout = -1
 			}
 			if c.Int64("max-output") < 0 {
@@ -122,7 +124,7 @@ func execute(c *cli.Context, cmd provider.Command) error {
 	}
 	starter, ok := sandbox.(provider.Starter)
 	if !ok {
-		return fmt.Errorf("the provider %q cannot pass streams on", c.String("provider"))
+		return errors.New("this provider cannot pass streams on")
 	}
 	return attach(ctx, starter, cmd)
 }

@@ -21,12 +21,16 @@ func main() {
 // run is main without the exit: it returns the exit status.
 func run(ctx context.Context, args []string) int {
 	var unknown error // what help was asked for and does not know
+	verb := ""
 	verbs := []*cli.Command{
-		execCommand(), shellCommand(), psCommand(), stopCommand(), gcCommand(), versionCommand(),
+		execCommand(), shellCommand(), psCommand(), stopCommand(), gcCommand(), configCommand(), versionCommand(),
 	}
 	for _, v := range verbs {
 		v.OnUsageError = wrongUsage // it is not inherited
 		v.HideHelpCommand = true    // else no thread could be called "h" or "help"
+		if v.Name != "version" {
+			v.Flags = append(v.Flags, configFlag())
+		}
 	}
 	app := &cli.App{
 		Name:                      "sandboxfs",
@@ -35,6 +39,11 @@ func run(ctx context.Context, args []string) int {
 		DisableSliceFlagSeparator: true, // a value with a comma stays one value
 		Suggest:                   true,
 		Commands:                  verbs,
+		Flags:                     []cli.Flag{configFlag()},
+		Before: func(c *cli.Context) error {
+			verb = c.Args().First()
+			return nil
+		},
 		// The exit status is decided in one place, below.
 		ExitErrHandler:  func(*cli.Context, error) {},
 		OnUsageError:    wrongUsage,
@@ -47,10 +56,6 @@ func run(ctx context.Context, args []string) int {
 		},
 	}
 	err := errors.Join(app.RunContext(ctx, args), unknown)
-	verb := ""
-	if len(args) > 1 {
-		verb = args[1]
-	}
 	var status exitStatus
 	if errors.As(err, &status) {
 		return int(status)

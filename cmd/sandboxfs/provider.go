@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 
 	"github.com/sandboxfs/sandboxfs/mapping"
@@ -18,45 +16,29 @@ func userFlag() cli.Flag {
 }
 
 func providerFlag() cli.Flag {
-	return &cli.StringFlag{Name: "provider", Value: "local", EnvVars: []string{"SANDBOXFS_PROVIDER"}, Usage: "`name` of what runs sandboxes"}
+	return &cli.StringFlag{Name: "provider", Usage: "`name` of what runs sandboxes (default: local)"}
 }
 
 func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print one JSON object a line, errors too"}
 }
 
-// newFlags shape a sandbox that the verb may have to make.
+// newFlags shape a sandbox that the verb may have to make. What they are
+// without being given is the configuration's matter.
 func newFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "net", Usage: "the `network` of a sandbox made by this call: host (default) or none"},
-		&cli.StringFlag{Name: "tier", EnvVars: []string{"SANDBOXFS_TIER"}, Usage: "the `tier` of a sandbox made by this call: isolated (default) or host, which needs SANDBOXFS_ALLOW_HOST_BASH=true"},
+		&cli.StringFlag{Name: "tier", Usage: "the `tier` of a sandbox made by this call: isolated (default) or host, which needs allow_host_bash"},
 	}
 }
 
-// open makes the provider that the flags and the environment choose.
+// open makes the provider that flags, environment and file choose.
 func open(ctx context.Context, c *cli.Context) (provider.Provider, error) {
-	cfg := provider.Config{
-		Use:       c.String("provider"),
-		SkillsDir: os.Getenv("SANDBOXFS_SKILLS_DIR"),
-		Local:     provider.LocalConfig{Net: c.String("net"), Tier: c.String("tier")},
+	cfg, err := settings(c)
+	if err != nil {
+		return nil, err
 	}
-	if v := os.Getenv("SANDBOXFS_ALLOW_HOST_BASH"); v != "" {
-		allow, err := strconv.ParseBool(v)
-		if err != nil {
-			return nil, usageError{fmt.Sprintf("SANDBOXFS_ALLOW_HOST_BASH is %q; set it to true or false", v)}
-		}
-		cfg.AllowHostBash = allow
-	}
-	if v := os.Getenv("SANDBOXFS_IDLE_TIMEOUT"); v != "" {
-		seconds, err := strconv.Atoi(v)
-		if err != nil || seconds < 0 {
-			return nil, usageError{fmt.Sprintf("SANDBOXFS_IDLE_TIMEOUT is %q; set it to a number of seconds, 0 for never", v)}
-		}
-		if cfg.IdleTimeout = seconds; seconds == 0 {
-			cfg.IdleTimeout = -1
-		}
-	}
-	return provider.New(ctx, cfg)
+	return provider.New(ctx, cfg.Provider)
 }
 
 // keyOf reads the thread, the first argument, and --user.
