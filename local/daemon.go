@@ -10,6 +10,11 @@ import (
 
 const daemonName = "sandboxfsd"
 
+// FindDaemon returns the path of the sandboxfsd that a sandbox made by this
+// process would run: $SANDBOXFSD, beside the calling executable, in ../libexec
+// of it, or in PATH. Kind: unavailable, with the cure.
+func FindDaemon() (string, error) { return findDaemon() }
+
 // findDaemon returns the path of sandboxfsd: $SANDBOXFSD, beside the calling
 // executable, in ../libexec of it, or in PATH.
 func findDaemon() (string, error) {

@@ -9,11 +9,15 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sandboxfs/sandboxfs/internal/doctor"
 	_ "github.com/sandboxfs/sandboxfs/local"
 	"github.com/urfave/cli/v2"
 )
 
 func main() {
+	if doctor.IsChild() {
+		os.Exit(doctor.ChildMain())
+	}
 	cli.HelpPrinter = printHelp
 	os.Exit(run(context.Background(), os.Args))
 }
@@ -23,7 +27,7 @@ func run(ctx context.Context, args []string) int {
 	var unknown error // what help was asked for and does not know
 	verb := ""
 	verbs := []*cli.Command{
-		execCommand(), shellCommand(), psCommand(), stopCommand(), gcCommand(), configCommand(), versionCommand(),
+		execCommand(), shellCommand(), psCommand(), stopCommand(), gcCommand(), doctorCommand(), configCommand(), versionCommand(),
 	}
 	for _, v := range verbs {
 		v.OnUsageError = wrongUsage // it is not inherited
