@@ -38,10 +38,24 @@ func (r *raw) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fus
 	defer r.release(parent)
 	flags := hostFlags(in.Flags) | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
 	mode := r.storedMode(in.Mode)
-	fd, e := openAt(dir, name, flags, mode)
-	if e == unix.EMFILE || e == unix.ENFILE {
-		r.trim(r.unusedDescriptors() / 2)
+	fd := -1
+	e = r.chargeMake(parent, dir, unix.S_IFREG, 0, func() (e unix.Errno) {
 		fd, e = openAt(dir, name, flags, mode)
+		if e == unix.EMFILE || e == unix.ENFILE {
+			r.trim(r.unusedDescriptors() / 2)
+			fd, e = openAt(dir, name, flags, mode)
+		}
+		if e != 0 {
+			return e
+		}
+		if e = r.adopt(dir, fd, &in.InHeader, mode); e != 0 {
+			unix.Close(fd)
+			unix.Unlinkat(dir, name, 0)
+		}
+		return e
+	})
+	if e == unix.EDQUOT && r.exists(dir, name) {
+		e = unix.EEXIST
 	}
 	if e == unix.EEXIST && in.Flags&unix.O_EXCL == 0 {
 		return r.createExisting(in, name, out)
@@ -49,16 +63,18 @@ func (r *raw) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fus
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	if e := r.adopt(dir, fd, &in.InHeader, mode); e != 0 {
-		unix.Close(fd)
-		unix.Unlinkat(dir, name, 0)
-		return fuse.Status(e)
-	}
 	if e := r.openCreated(parent, name, fd, in, out); e != 0 {
 		unix.Close(fd)
 		return fuse.Status(e)
 	}
 	return fuse.OK
+}
+
+// exists reports whether a name is there: what the quota refuses to make may
+// be there already.
+func (t *Tree) exists(dir int, name string) bool {
+	var st unix.Statx_t
+	return statName(dir, name, &st) == 0
 }
 
 // openCreated makes the node and the open file of a descriptor that has just
@@ -148,7 +164,9 @@ func (t *Tree) truncateOpen(id uint64) unix.Errno {
 	}
 	fd, e := f.real(t)
 	if e == 0 {
-		e = retry(func() error { return unix.Ftruncate(fd, 0) })
+		e = t.chargeResize(f.node, fd, func(int64) int64 { return 0 }, func() unix.Errno {
+			return retry(func() error { return unix.Ftruncate(fd, 0) })
+		})
 	}
 	if e != 0 && t.handles.takeFile(id) == f {
 		t.closeFile(f)

@@ -9,27 +9,29 @@ import (
 
 // domain is a set of regions between which a file can be moved and linked
 // without changing what may be done with it: all writable or all read-only,
-// and none of them overlapping another on the host, because a directory that
+// all counted by the quota or none, and none of them overlapping another on the host, because a directory that
 // is shown at two places must be two nodes.
 type domain struct {
 	readOnly bool
+	charged  bool // counted by Options.Quota
 	hosts    []string
 	roots    []identity
 }
 
 // domains gives every region, by virtual path, its domain.
-func domains(regions []mapping.Region, view mapping.View, roots map[string]identity) map[string]*domain {
+func domains(regions []mapping.Region, view mapping.View, charged []string, roots map[string]identity) map[string]*domain {
 	var all []*domain
 	out := make(map[string]*domain, len(regions))
 	for _, r := range regions {
 		readOnly := r.Access(view) == mapping.ReadOnly
+		counted := slices.Contains(charged, r.Virtual)
 		id := roots[r.Virtual]
 		i := slices.IndexFunc(all, func(d *domain) bool {
-			return d.readOnly == readOnly && !d.overlaps(r.Host, id)
+			return d.readOnly == readOnly && d.charged == counted && !d.overlaps(r.Host, id)
 		})
 		if i < 0 {
 			i = len(all)
-			all = append(all, &domain{readOnly: readOnly})
+			all = append(all, &domain{readOnly: readOnly, charged: counted})
 		}
 		d := all[i]
 		d.hosts = append(d.hosts, r.Host)

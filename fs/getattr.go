@@ -79,6 +79,10 @@ func (r *raw) StatFs(_ <-chan struct{}, in *fuse.InHeader, out *fuse.StatfsOut) 
 	if e := retry(func() error { return unix.Fstatfs(fd, &st) }); e != 0 {
 		return fuse.Status(e)
 	}
+	if n.charged() {
+		r.fillQuota(&st, out)
+		return fuse.OK
+	}
 	*out = fuse.StatfsOut{
 		Blocks: st.Blocks, Bfree: st.Bfree, Bavail: st.Bavail, Files: st.Files, Ffree: st.Ffree,
 		Bsize: uint32(st.Bsize), Frsize: uint32(st.Frsize), NameLen: uint32(st.Namelen),

@@ -68,26 +68,43 @@ func (r *raw) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, f
 			return 0, fuse.Status(e)
 		}
 	}
+	offset := int64(in.Offset)
+	if appends {
+		offset = atEnd
+	}
 	done := 0
+	e = r.chargeWrite(f.node, fd, offset, len(data), func(length int) (e unix.Errno) {
+		done, e = writeAll(fd, data[:length], offset)
+		return e
+	})
+	return uint32(done), fuse.Status(e)
+}
+
+// atEnd is the offset of a write that appends.
+const atEnd = -1
+
+// writeAll writes as much as it can. What is on disk is acknowledged, and the
+// rest fails next time; so it fails only if nothing was written.
+func writeAll(fd int, data []byte, offset int64) (done int, e unix.Errno) {
 	for done < len(data) {
 		var n int
 		e := retry(func() (err error) {
-			if appends {
+			if offset == atEnd {
 				n, err = unix.Pwritev2(fd, [][]byte{data[done:]}, 0, rwfAppend)
 			} else {
-				n, err = unix.Pwrite(fd, data[done:], int64(in.Offset)+int64(done))
+				n, err = unix.Pwrite(fd, data[done:], offset+int64(done))
 			}
 			return err
 		})
 		if e != 0 {
 			if done > 0 {
-				break // what is on disk is acknowledged; the rest fails next time
+				break
 			}
-			return 0, fuse.Status(e)
+			return 0, e
 		}
 		done += n
 	}
-	return uint32(done), fuse.OK
+	return done, 0
 }
 
 // rwfAppend is RWF_APPEND of pwritev2(2).
@@ -112,13 +129,32 @@ func syncFD(fd int, flags uint32) unix.Errno {
 
 // Fallocate answers fallocate(2).
 func (r *raw) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
-	_, fd, e := r.writableFile(in.Fh)
+	f, fd, e := r.writableFile(in.Fh)
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	return fuse.Status(retry(func() error {
-		return unix.Fallocate(fd, in.Mode, int64(in.Offset), int64(in.Length))
-	}))
+	return fuse.Status(r.allocate(f.node, fd, in))
+}
+
+// allocate does it. The quota counts sizes, so room beyond the size, which no
+// size shows, cannot be had where it counts.
+func (t *Tree) allocate(n *node, fd int, in *fuse.FallocateIn) unix.Errno {
+	end := int64(in.Offset) + int64(in.Length)
+	keep := in.Mode&unix.FALLOC_FL_KEEP_SIZE != 0
+	size := int64(0)
+	to := func(now int64) int64 {
+		size = now
+		if keep {
+			return now
+		}
+		return max(now, end)
+	}
+	return t.chargeResize(n, fd, to, func() unix.Errno {
+		if n.charged() && keep && in.Mode&unix.FALLOC_FL_PUNCH_HOLE == 0 && end > size {
+			return unix.EOPNOTSUPP
+		}
+		return retry(func() error { return unix.Fallocate(fd, in.Mode, int64(in.Offset), int64(in.Length)) })
+	})
 }
 
 // Lseek answers lseek(2) for holes and data. The position it leaves behind
@@ -143,7 +179,7 @@ const maxCopy = 1 << 28
 
 // CopyFileRange answers copy_file_range(2) within the mount.
 func (r *raw) CopyFileRange(_ <-chan struct{}, in *fuse.CopyFileRangeIn) (uint32, fuse.Status) {
-	_, to, e := r.writableFile(in.FhOut)
+	f, to, e := r.writableFile(in.FhOut)
 	if e != 0 {
 		return 0, fuse.Status(e)
 	}
@@ -151,11 +187,21 @@ func (r *raw) CopyFileRange(_ <-chan struct{}, in *fuse.CopyFileRangeIn) (uint32
 	if e != 0 {
 		return 0, fuse.Status(e)
 	}
+	length := int64(min(in.Len, maxCopy))
+	if f.node.charged() { // what the source does not have takes no room
+		var st unix.Statx_t
+		if e := statFD(from, &st); e != 0 {
+			return 0, fuse.Status(e)
+		}
+		length = max(min(length, int64(st.Size)-int64(in.OffIn)), 0)
+	}
 	var n int
-	e = retry(func() (err error) {
-		src, dst := int64(in.OffIn), int64(in.OffOut)
-		n, err = unix.CopyFileRange(from, &src, to, &dst, int(min(in.Len, maxCopy)), 0)
-		return err
+	e = r.chargeWrite(f.node, to, int64(in.OffOut), int(length), func(length int) unix.Errno {
+		return retry(func() (err error) {
+			src, dst := int64(in.OffIn), int64(in.OffOut)
+			n, err = unix.CopyFileRange(from, &src, to, &dst, length, 0)
+			return err
+		})
 	})
 	return uint32(max(n, 0)), fuse.Status(e)
 }

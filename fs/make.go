@@ -8,7 +8,7 @@ import (
 // Mkdir answers mkdir(2).
 func (r *raw) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
 	mode := r.storedMode(in.Mode)
-	return r.makeNode(&in.InHeader, name, unix.S_IFDIR|mode, out, func(dir int) error {
+	return r.makeNode(&in.InHeader, name, unix.S_IFDIR|mode, 0, out, func(dir int) error {
 		return unix.Mkdirat(dir, name, mode)
 	})
 }
@@ -17,7 +17,7 @@ func (r *raw) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.
 // mode Preserve, where the mount is nodev.
 func (r *raw) Mknod(_ <-chan struct{}, in *fuse.MknodIn, name string, out *fuse.EntryOut) fuse.Status {
 	mode := in.Mode&unix.S_IFMT | r.storedMode(in.Mode)
-	return r.makeNode(&in.InHeader, name, mode, out, func(dir int) error {
+	return r.makeNode(&in.InHeader, name, mode, 0, out, func(dir int) error {
 		switch in.Mode & unix.S_IFMT {
 		case unix.S_IFBLK, unix.S_IFCHR:
 			if r.opts.Ownership == Owner {
@@ -30,13 +30,14 @@ func (r *raw) Mknod(_ <-chan struct{}, in *fuse.MknodIn, name string, out *fuse.
 
 // Symlink answers symlink(2). The target is text and nothing else here.
 func (r *raw) Symlink(_ <-chan struct{}, in *fuse.InHeader, target, name string, out *fuse.EntryOut) fuse.Status {
-	return r.makeNode(in, name, unix.S_IFLNK|0o777, out, func(dir int) error {
+	return r.makeNode(in, name, unix.S_IFLNK|0o777, len(target), out, func(dir int) error {
 		return unix.Symlinkat(target, dir, name)
 	})
 }
 
-// makeNode makes a name by call and introduces what it made.
-func (r *raw) makeNode(in *fuse.InHeader, name string, mode uint32, out *fuse.EntryOut, call func(dir int) error) fuse.Status {
+// makeNode makes a name by call and introduces what it made. size is the
+// length of a link's text.
+func (r *raw) makeNode(in *fuse.InHeader, name string, mode uint32, size int, out *fuse.EntryOut, call func(dir int) error) fuse.Status {
 	what := writes
 	if mode&unix.S_IFMT == unix.S_IFSOCK {
 		what = binds
@@ -46,7 +47,11 @@ func (r *raw) makeNode(in *fuse.InHeader, name string, mode uint32, out *fuse.En
 		return fuse.Status(e)
 	}
 	defer r.release(parent)
-	if e := retry(func() error { return call(dir) }); e != 0 {
+	e = r.chargeMake(parent, dir, mode, size, func() unix.Errno { return retry(func() error { return call(dir) }) })
+	if e == unix.EDQUOT && r.exists(dir, name) {
+		e = unix.EEXIST
+	}
+	if e != 0 {
 		return fuse.Status(e)
 	}
 	if r.opts.Ownership == Preserve {
@@ -108,7 +113,7 @@ func (r *raw) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.En
 	if parent.domain != n.domain {
 		return fuse.EXDEV
 	}
-	if e := r.linkFD(fd, dir, name); e != 0 {
+	if e := r.chargeLink(n, fd, dir, func() unix.Errno { return r.linkFD(fd, dir, name) }); e != 0 {
 		return fuse.Status(e)
 	}
 	var st unix.Statx_t

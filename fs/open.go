@@ -51,7 +51,7 @@ func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOu
 	f := &file{node: n, flags: flags, fd: created}
 	n.open.Lock()
 	defer n.open.Unlock()
-	if n.opens == 0 {
+	if n.opens == 0 && !n.counted() {
 		n.backing = t.pass.register(fd)
 	}
 	*out = fuse.OpenOut{OpenFlags: fuse.FOPEN_NOFLUSH}
@@ -76,6 +76,7 @@ func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOu
 		t.handleFDs.Add(1)
 	}
 	n.opens++
+	t.chargeOpened(n, fd)
 	out.Fh = t.handles.addFile(f)
 	return 0
 }
@@ -129,5 +130,6 @@ func (t *Tree) closeFile(f *file) {
 		t.handleFDs.Add(-1)
 		unix.Close(f.fd)
 	}
+	t.chargeClosed(n, n.fd)
 	t.release(n)
 }

@@ -74,6 +74,12 @@ type Options struct {
 	MaxDescriptors int
 	// Passthrough is PassthroughAuto unless set.
 	Passthrough Passthrough
+	// Quota bounds the regions named in Charged; nil bounds nothing. The tree
+	// serves them without passthrough where they are writable. Its owner
+	// closes it, after the tree's server has ended.
+	Quota Quota
+	// Charged are the virtual paths of the regions that Quota counts.
+	Charged []string
 	// Log receives what goes wrong inside; nil discards it.
 	Log logrus.FieldLogger
 }
@@ -85,6 +91,11 @@ func (o *Options) check() error {
 	for _, r := range o.Table.Regions() {
 		if o.Roots[r.Virtual] == nil {
 			return fmt.Errorf("fs: no open directory is given for %s; put one into Options.Roots", r.Virtual)
+		}
+	}
+	for _, virtual := range o.Charged {
+		if o.Quota == nil || o.Roots[virtual] == nil {
+			return fmt.Errorf("fs: %s is to be charged, but there is no such region or no Options.Quota", virtual)
 		}
 	}
 	if o.Ownership == Preserve && os.Geteuid() != 0 {

@@ -18,6 +18,9 @@ import (
 //     the same lock that counts;
 //   - RELEASE is asynchronous: the next OPEN may be handled before it.
 //
+// What the quota counts and is writable never has a backing: a write that
+// bypasses the server could not be refused.
+//
 // node.open guards the count, the decision and the id together. An id kept
 // after the last close, in an LRU, would fit behind the same lock.
 

@@ -46,8 +46,10 @@ func (t *Tree) rename(in *fuse.RenameIn, oldName, newName string) unix.Errno {
 		return e
 	}
 	victim := t.hold(to, toDir, newName)
-	e = retry(func() error {
-		return unix.Renameat2(fromDir, oldName, toDir, newName, uint(in.Flags))
+	e = t.chargeRename(to, fromDir, toDir, newName, in.Flags, func() unix.Errno {
+		return retry(func() error {
+			return unix.Renameat2(fromDir, oldName, toDir, newName, uint(in.Flags))
+		})
 	})
 	t.drop(victim, to, newName, e == 0)
 	if e != 0 {

@@ -82,16 +82,17 @@ func (t *Tree) setSize(n *node, fd int, in *fuse.SetAttrIn) unix.Errno {
 	if e := t.dropPrivileges(fd); e != 0 {
 		return e
 	}
+	truncate := func() error { return unix.Truncate(procPath(fd), int64(size)) }
 	if id, ok := in.GetFh(); ok {
 		if h := t.handles.file(id); h != nil && h.node == n && h.writes() {
 			real, e := h.real(t)
 			if e != 0 {
 				return e
 			}
-			return retry(func() error { return unix.Ftruncate(real, int64(size)) })
+			truncate = func() error { return unix.Ftruncate(real, int64(size)) }
 		}
 	}
-	return retry(func() error { return unix.Truncate(procPath(fd), int64(size)) })
+	return t.chargeResize(n, fd, func(int64) int64 { return int64(size) }, func() unix.Errno { return retry(truncate) })
 }
 
 // setTimes keeps apart "leave", "now" and a given time, for each of the two.

@@ -20,16 +20,38 @@ func (r *raw) Tmpfile(_ <-chan struct{}, in *fuse.CreateIn, out *fuse.CreateOut)
 	}
 	defer r.release(parent)
 	mode := r.storedMode(in.Mode)
-	fd, e := openAt(dir, ".", hostFlags(in.Flags)|unix.O_TMPFILE|int(in.Flags&unix.O_EXCL), mode)
-	if e != 0 {
-		return fuse.Status(e)
+	fd := -1
+	create := func() (_ int, e unix.Errno) {
+		fd, e = openAt(dir, ".", hostFlags(in.Flags)|unix.O_TMPFILE|int(in.Flags&unix.O_EXCL), mode)
+		return fd, e
 	}
-	e = r.adopt(dir, fd, &in.InHeader, mode)
+	if parent.charged() {
+		e = r.opts.Quota.Nameless(create)
+	} else {
+		_, e = create()
+	}
 	if e == 0 {
-		e = r.openCreated(parent, "", fd, in, out)
+		e = r.openTmpfile(parent, dir, fd, mode, in, out)
 	}
-	if e != 0 {
+	if e != 0 && fd >= 0 {
 		unix.Close(fd)
 	}
 	return fuse.Status(e)
+}
+
+// openTmpfile makes the open file of a descriptor that has just been created,
+// and that the quota counts as opened until the open file is.
+func (r *raw) openTmpfile(parent *node, dir, fd int, mode uint32, in *fuse.CreateIn, out *fuse.CreateOut) unix.Errno {
+	var st unix.Statx_t
+	e := statFD(fd, &st)
+	if e == 0 {
+		e = r.adopt(dir, fd, &in.InHeader, mode)
+	}
+	if e == 0 {
+		e = r.openCreated(parent, "", fd, in, out)
+	}
+	if parent.charged() {
+		r.opts.Quota.Closed(device(&st), st.Ino, fd)
+	}
+	return e
 }

@@ -95,7 +95,7 @@ func (t *Tree) open() error {
 		t.prepareHandles(fd, id.dev)
 		t.prepareStacking(fd)
 	}
-	doms := domains(regions, t.opts.View, ids)
+	doms := domains(regions, t.opts.View, t.opts.Charged, ids)
 	t.root = buildLayout(regions, func(region string) *node {
 		t.lastID++
 		n := &node{id: t.lastID, fd: -1, permanent: true}

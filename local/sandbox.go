@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/guest"
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
+	"github.com/sandboxfs/sandboxfs/internal/quota"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
@@ -230,18 +232,25 @@ func (s *Sandbox) UpdateFile(ctx context.Context, name string, content []byte) e
 	if err := ctx.Err(); err != nil {
 		return fail(provider.Timeout, "given up before it began", "", err)
 	}
+	var ledger *quota.Ledger // nil counts nothing
+	if slices.Contains(quota.Regions(table), region.Virtual) {
+		if ledger, err = quota.ForThread(ctx, s.p.run, s.p.source(s.key), s.p.cfg.Local.Quota); err != nil {
+			return hostError(op, s.key.String(), name, err)
+		}
+		defer ledger.Close()
+	}
 	parts := strings.Split(strings.TrimPrefix(region.Host, s.p.home+"/")+"/"+rest, "/")
 	home, err := hostpath.Open(s.p.home)
 	if err != nil {
 		return fail(provider.Unavailable, "the data directory cannot be opened", "check SANDBOXFS_HOME", err)
 	}
 	defer home.Close()
-	dir, err := hostpath.MakeDirs(home, 0o755, parts[:len(parts)-1]...)
+	dir, err := ledger.MakeDirs(home, 0o755, parts[:len(parts)-1]...)
 	if err != nil {
 		return hostError(op, s.key.String(), name, err)
 	}
 	defer dir.Close()
-	if err := hostpath.WriteFile(dir, parts[len(parts)-1], content, 0o644); err != nil {
+	if err := ledger.WriteFile(dir, parts[len(parts)-1], content, 0o644); err != nil {
 		return hostError(op, s.key.String(), name, err)
 	}
 	return nil

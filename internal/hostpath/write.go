@@ -19,23 +19,11 @@ const TempPrefix = ".sandboxfs-tmp-"
 // not a regular file (EINVAL). On an error the old file is untouched and
 // nothing is left.
 func WriteFile(dir *os.File, name string, content []byte, perm os.FileMode) (err error) {
-	if err := CheckName(name); err != nil {
+	mode, err := Replaceable(dir, name)
+	if err != nil {
 		return err
 	}
 	fd := int(dir.Fd())
-	var st unix.Stat_t
-	switch err := unix.Fstatat(fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); {
-	case errors.Is(err, unix.ENOENT):
-		st.Mode = 0
-	case err != nil:
-		return &os.PathError{Op: "stat", Path: name, Err: err}
-	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
-		return &os.PathError{Op: "open", Path: name, Err: unix.ELOOP}
-	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
-		return &os.PathError{Op: "open", Path: name, Err: unix.EISDIR}
-	case st.Mode&unix.S_IFMT != unix.S_IFREG:
-		return &os.PathError{Op: "open", Path: name, Err: unix.EINVAL}
-	}
 	tmp, f, err := createTemp(fd, perm)
 	if err != nil {
 		return err
@@ -49,8 +37,8 @@ func WriteFile(dir *os.File, name string, content []byte, perm os.FileMode) (err
 	if _, err := f.Write(content); err != nil {
 		return err
 	}
-	if st.Mode != 0 {
-		if err := f.Chmod(os.FileMode(st.Mode & 0o777)); err != nil {
+	if mode != 0 {
+		if err := f.Chmod(os.FileMode(mode & 0o777)); err != nil {
 			return err
 		}
 	}
@@ -58,6 +46,29 @@ func WriteFile(dir *os.File, name string, content []byte, perm os.FileMode) (err
 		return &os.PathError{Op: "rename", Path: name, Err: err}
 	}
 	return nil
+}
+
+// Replaceable returns the mode of the regular file that [WriteFile] would
+// replace, 0 where there is none, or the error with which it would refuse.
+func Replaceable(dir *os.File, name string) (mode uint32, err error) {
+	if err := CheckName(name); err != nil {
+		return 0, err
+	}
+	var st unix.Stat_t
+	err = unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return 0, nil
+	case err != nil:
+		return 0, &os.PathError{Op: "stat", Path: name, Err: err}
+	case st.Mode&unix.S_IFMT == unix.S_IFLNK:
+		return 0, &os.PathError{Op: "open", Path: name, Err: unix.ELOOP}
+	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
+		return 0, &os.PathError{Op: "open", Path: name, Err: unix.EISDIR}
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return 0, &os.PathError{Op: "open", Path: name, Err: unix.EINVAL}
+	}
+	return st.Mode, nil
 }
 
 func createTemp(dirfd int, perm os.FileMode) (string, *os.File, error) {

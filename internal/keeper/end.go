@@ -17,10 +17,14 @@ func (k *keeper) close() {
 	if k.jail != nil {
 		k.jail.Kill()
 	}
+	served := error(nil)
 	if k.server != nil {
-		if err := k.server.Close(); err != nil {
-			k.log.WithError(err).Warn("the tree did not end in order")
+		if served = k.server.Close(); served != nil {
+			k.log.WithError(served).Warn("the tree did not end in order")
 		}
+	}
+	if served == nil { // else it is in use, and found dead when we end
+		k.ledger.Close()
 	}
 	if k.jail != nil {
 		k.jail.Close()

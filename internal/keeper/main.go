@@ -12,6 +12,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/exec/jail"
 	"github.com/sandboxfs/sandboxfs/fs"
+	"github.com/sandboxfs/sandboxfs/internal/quota"
 	"github.com/sandboxfs/sandboxfs/internal/regions"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
@@ -58,6 +59,8 @@ type keeper struct {
 	uid    *os.File
 	roots  map[string]*os.File
 	server *fs.Server
+	run    *rundir.Root
+	ledger *quota.Ledger
 	jail   *jail.Jail
 }
 
@@ -74,7 +77,7 @@ func start(log logrus.FieldLogger) (_ *keeper, err error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{log: log.WithField("thread", spec.Key.String()), dir: dir, lock: os.NewFile(lockFD, "lock")}
+	k := &keeper{log: log.WithField("thread", spec.Key.String()), run: root, dir: dir, lock: os.NewFile(lockFD, "lock")}
 	defer func() {
 		if err != nil {
 			k.close()
@@ -105,6 +108,18 @@ func start(log logrus.FieldLogger) (_ *keeper, err error) {
 	return k, k.enter(spec, table, world)
 }
 
+// bound gives the tree the thread's quota, if there is one.
+func (k *keeper) bound(spec Spec, table *mapping.Table, o *fs.Options) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	var err error
+	if k.ledger, err = quota.ForThread(ctx, k.run, spec.Source, spec.Quota); err != nil || k.ledger == nil {
+		return err
+	}
+	o.Quota, o.Charged = k.ledger, quota.Regions(table)
+	return nil
+}
+
 // enter serves the tree and starts the sandbox's pid 1.
 func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	ownership := fs.Owner
@@ -112,10 +127,14 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 		ownership = fs.Preserve
 	}
 	uid, gid := jail.TreeOwner(world)
-	tree, err := fs.New(fs.Options{
+	options := fs.Options{
 		Table: table, Roots: k.roots, View: mapping.AgentView, Ownership: ownership,
 		UID: uid, GID: gid, Log: k.log,
-	})
+	}
+	if err := k.bound(spec, table, &options); err != nil {
+		return err
+	}
+	tree, err := fs.New(options)
 	regions.Close(k.roots) // the tree has its own
 	if err != nil {
 		return err
@@ -154,6 +173,9 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	state.Isolation["passthrough"] = "none: needs Linux 6.9 and root"
 	if k.server.Passthrough() {
 		state.Isolation["passthrough"] = "offered by the kernel"
+		if k.ledger != nil {
+			state.Isolation["passthrough"] = "read-only regions only: the quota counts the others"
+		}
 	}
 	return k.dir.WriteState(state)
 }

@@ -78,16 +78,10 @@ func (r *Root) Named(name string) (*Dir, error) {
 
 // List returns the directories of all sandboxes, dead ones too, by name.
 func (r *Root) List() ([]*Dir, error) {
-	d, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", r.dir.Fd()))
+	names, err := r.names()
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	sort.Strings(names)
 	var dirs []*Dir
 	for _, n := range names {
 		if strings.HasPrefix(n, prefix) {
@@ -95,4 +89,16 @@ func (r *Root) List() ([]*Dir, error) {
 		}
 	}
 	return dirs, nil
+}
+
+// names lists what lies in the runtime directory, in order.
+func (r *Root) names() ([]string, error) {
+	d, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", r.dir.Fd()))
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	sort.Strings(names)
+	return names, err
 }
