@@ -32,9 +32,9 @@ type Quota interface {
 	Move(from, to int, newName string, act func() unix.Errno) unix.Errno
 	// Exchange runs an act that exchanges two names.
 	Exchange(from, to int, act func() unix.Errno) unix.Errno
-	// Opened and Closed say that the tree has opened a file, and that it has
-	// closed it or is about to: a file without a name counts until then.
+	// Opened says that the tree has opened a file; fd is any descriptor of it.
 	Opened(dev, ino uint64, fd int)
+	// Closed undoes one Opened: a file without a name counts until the last.
 	Closed(dev, ino uint64, fd int)
 	// Usage returns what is used and what the limits are, 0 for none.
 	Usage() (bytes, files, maxBytes, maxFiles int64)
