@@ -19,6 +19,9 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
+// quietAfter is when the start's memory is given back.
+const quietAfter = time.Second
+
 func guestMain() int {
 	if err := runGuest(); err != nil {
 		fmt.Fprintln(os.Stderr, "sandboxfsd guest:", err)
@@ -49,7 +52,10 @@ func runGuest() error {
 	if err := inside.Ready(); err != nil {
 		return err
 	}
-	debug.FreeOSMemory()
+	// The start's garbage is given back when the first command, which waits for
+	// us to serve, has most likely been started.
+	free := time.AfterFunc(quietAfter, debug.FreeOSMemory)
+	defer free.Stop()
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -24,6 +24,9 @@ import (
 // startTimeout bounds the making of a sandbox, which takes milliseconds.
 const startTimeout = 30 * time.Second
 
+// quietAfter is when a sandbox's first command has most likely been started.
+const quietAfter = time.Second
+
 // Main is the verb `sandboxfsd keep`. It returns the exit status.
 func Main() int {
 	closeForeign()
@@ -43,8 +46,11 @@ func Main() int {
 		log.WithError(err).Warn("whoever asked for the sandbox is gone")
 	}
 	rep.Close()
-	debug.FreeOSMemory() // the start's garbage, which an idle keeper would hold for good
+	// The start's garbage, which an idle keeper would hold for good; not now,
+	// when the first command wants the processor.
+	free := time.AfterFunc(quietAfter, debug.FreeOSMemory)
 	k.wait()
+	free.Stop()
 	k.close()
 	return 0
 }
