@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -152,7 +153,8 @@ func takeTree(control *net.UnixConn, w *world, passed []*os.File) (*os.File, err
 }
 
 // Ready tells the host that the sandbox can be used. Call it once, when the
-// guest serves its listener or is about to.
+// guest serves its listener or is about to. Until then its Go code runs on one
+// processor.
 func (in *Inside) Ready() error {
 	var err error
 	in.ready.Do(func() {
@@ -161,6 +163,7 @@ func (in *Inside) Ready() error {
 	if err != nil {
 		return failed("report ready", err)
 	}
+	runtime.SetDefaultGOMAXPROCS()
 	return nil
 }
 

@@ -50,7 +50,7 @@ func seal(w *world, control *net.UnixConn, listener *os.File) error {
 			return failed("fcntl(F_DUPFD)", err)
 		}
 	}
-	env := append(guestEnv[:len(guestEnv):len(guestEnv)], fmt.Sprintf("%s=%d,%d,%d", sealedEnv, fds[0], fds[1], fds[2]))
+	env := append(guestEnv[:len(guestEnv):len(guestEnv)], oneThread, fmt.Sprintf("%s=%d,%d,%d", sealedEnv, fds[0], fds[1], fds[2]))
 	// Executing from this thread makes it the leader, and the parent-death
 	// signal belongs to a thread.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {

@@ -15,10 +15,13 @@ var guestEnv = [...]string{
 	"LANG=C.UTF-8",
 }
 
+// oneThread is for a start, which is one step after the other: more threads
+// would only cost time. Inside.Ready lifts it.
+const oneThread = "GOMAXPROCS=1"
+
 // builderEnv is what its first execution has besides: it runs for some
-// milliseconds, one step after the other, and needs neither threads nor a
-// garbage collector for that.
-var builderEnv = [...]string{"GOMAXPROCS=1", "GOGC=off"}
+// milliseconds and needs no garbage collector for that.
+var builderEnv = [...]string{oneThread, "GOGC=off"}
 
 // Start builds a sandbox and returns when its guest has said that it is ready.
 // The context bounds the start only. On an error nothing is left: no process,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -41,6 +42,7 @@ func Main() int {
 		json.NewEncoder(rep).Encode(reportOf(err))
 		return 1
 	}
+	runtime.SetDefaultGOMAXPROCS() // what Start bounded
 	k.lock.Close() // whoever looks now finds a keeper that is ready
 	if err := json.NewEncoder(rep).Encode(report{}); err != nil {
 		log.WithError(err).Warn("whoever asked for the sandbox is gone")

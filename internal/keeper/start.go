@@ -73,7 +73,8 @@ func Start(ctx context.Context, daemon string, dir *rundir.Dir, lock *rundir.Loc
 	}
 	defer r.Close()
 	cmd := osexec.Command(daemon, "keep")
-	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	// Its start is one step after the other: more threads would only cost time.
+	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "GOMAXPROCS=1"}
 	cmd.Dir = "/"
 	cmd.Stdin = strings.NewReader(string(body))
 	cmd.Stdout, cmd.Stderr = log, log
