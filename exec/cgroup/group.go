@@ -119,15 +119,21 @@ func (g *Group) make(d dir, settings []setting) error {
 func (g *Group) Start(attr *syscall.SysProcAttr, start func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	home, err := g.ownTasks()
+	if err != nil {
+		return fmt.Errorf("find own cgroup: %w", bare(err))
+	}
 	var back []*os.File
 	defer func() {
 		for _, f := range back {
 			// "0" is the calling thread, and spares the kernel a grace period.
 			f.WriteString("0")
+		}
+		for _, f := range home {
 			f.Close()
 		}
 	}()
-	for _, d := range g.dirs {
+	for i, d := range g.dirs {
 		if d.version == 2 {
 			f, err := d.root.Open(g.name)
 			if err != nil {
@@ -137,11 +143,7 @@ func (g *Group) Start(attr *syscall.SysProcAttr, start func() error) error {
 			attr.UseCgroupFD, attr.CgroupFD = true, int(f.Fd())
 			continue
 		}
-		home, err := openOwn(d.controllers[0])
-		if err != nil {
-			return fmt.Errorf("find own cgroup: %w", bare(err))
-		}
-		back = append(back, home)
+		back = append(back, home[i])
 		if err := write(d.root, g.name+"/tasks", "0"); err != nil {
 			return fmt.Errorf("enter cgroup: %w", bare(err))
 		}

@@ -46,9 +46,20 @@ func openParent(point string) (*os.Root, error) {
 	return top.OpenRoot(parent)
 }
 
-// openOwn opens the tasks file of the group that the calling thread is in, so
-// that it can go back there.
-func openOwn(controller string) (*os.File, error) {
+// ownTasks opens, for each version 1 tree of the group, the tasks file of the
+// group that the calling thread is in, so that it can go back there.
+func (g *Group) ownTasks() (_ []*os.File, err error) {
+	files := make([]*os.File, len(g.dirs))
+	if g.dirs[0].version == 2 {
+		return files, nil // never both
+	}
+	defer func() {
+		if err != nil {
+			for _, f := range files {
+				f.Close() // of none says so and does nothing
+			}
+		}
+	}()
 	text, err := os.ReadFile("/proc/thread-self/cgroup")
 	if err != nil {
 		return nil, err
@@ -57,11 +68,22 @@ func openOwn(controller string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, ok := v1Mount(parseMounts(string(mi)), controller)
-	if !ok {
-		return nil, fs.ErrNotExist
+	mounts := parseMounts(string(mi))
+	for i, d := range g.dirs {
+		controller := d.controllers[0]
+		m, ok := v1Mount(mounts, controller)
+		if !ok {
+			return nil, fs.ErrNotExist
+		}
+		if files[i], err = openTasks(m, parseV1Self(string(text), controller)); err != nil {
+			return nil, err
+		}
 	}
-	own := parseV1Self(string(text), controller)
+	return files, nil
+}
+
+// openTasks opens the tasks file of a group as /proc names it.
+func openTasks(m mount, own string) (*os.File, error) {
 	rel, ok := strings.CutPrefix(own, strings.TrimSuffix(m.root, "/"))
 	if !ok {
 		rel = "/"
