@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"sort"
@@ -139,6 +140,8 @@ func (p *Provider) bury(ctx context.Context, dir *rundir.Dir) error {
 		lock.Unlock()
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
 	if st, stateErr := dir.ReadState(); stateErr == nil && st.Cgroup != "" {
 		err = cgroup.Remove(ctx, st.Cgroup)
 	}
@@ -152,13 +155,15 @@ func (p *Provider) bury(ctx context.Context, dir *rundir.Dir) error {
 	return nil
 }
 
-// Collect removes what crashed sandboxes of this host user left.
+// Collect removes what crashed sandboxes of this host user left. What cannot
+// be removed keeps nobody from removing the rest.
 func (p *Provider) Collect(ctx context.Context) ([]provider.Removed, error) {
 	dirs, err := p.run.List()
 	if err != nil {
 		return nil, unavailable("the runtime directory cannot be read", "", err)
 	}
 	var removed []provider.Removed
+	var errs []error
 	for _, dir := range dirs {
 		if dir.Keeper() != 0 {
 			continue
@@ -170,7 +175,8 @@ func (p *Provider) Collect(ctx context.Context) ([]provider.Removed, error) {
 		}
 		lock.Unlock()
 		if err := p.bury(ctx, dir); err != nil {
-			return removed, err
+			errs = append(errs, err)
+			continue
 		}
 		// A sandbox that was never ready has no id.
 		removed = append(removed, provider.RemovedOf(mapping.Key{User: st.User, Thread: st.Thread}, "runtime state", st.ID))
@@ -178,18 +184,23 @@ func (p *Provider) Collect(ctx context.Context) ([]provider.Removed, error) {
 	// Groups whose sandbox is in no runtime directory any more.
 	groups, err := cgroup.Abandoned(abandonedAfter)
 	if err != nil {
-		return removed, nil // no cgroups here
+		return removed, errors.Join(errs...) // no cgroups here
 	}
 	for _, name := range groups {
 		if !strings.HasPrefix(name, "sb-") {
 			continue
 		}
-		if err := cgroup.Remove(ctx, name); err != nil {
-			return removed, &provider.Error{Kind: provider.Unavailable, Op: "gc", Reason: "an abandoned cgroup cannot be removed", Next: "try again", Err: err}
+		// A process that it does hold lives in a pid namespace that is not
+		// ours: then it is somebody's sandbox.
+		gone, err := cgroup.RemoveEmpty(name)
+		if err != nil {
+			errs = append(errs, &provider.Error{Kind: provider.Unavailable, Op: "gc", Reason: "an abandoned cgroup cannot be removed", Next: "try again", Err: err})
 		}
-		removed = append(removed, provider.Removed{What: "cgroup", Name: name})
+		if gone {
+			removed = append(removed, provider.Removed{What: "cgroup", Name: name})
+		}
 	}
-	return removed, nil
+	return removed, errors.Join(errs...)
 }
 
 // makeRoom ends the sandbox that has been idle longest while there are as
