@@ -56,7 +56,8 @@ func init() {
 // New makes a provider from a configuration; defaults are filled in from this
 // process's environment ([provider.Config.Resolve]). It makes the data
 // directory where it is missing and starts nothing. Kinds: invalid (the
-// configuration), denied (tier host without AllowHostBash), unavailable (a
+// configuration, a mount whose host path is no directory), denied (tier host
+// without AllowHostBash), not found (a mount's host path), unavailable (a
 // directory that cannot be made).
 func New(cfg provider.Config) (*Provider, error) {
 	cfg, err := cfg.Resolve(provider.ProcessEnvironment())
@@ -85,6 +86,9 @@ func New(cfg provider.Config) (*Provider, error) {
 	run, err := rundir.Open(cfg.RuntimeDir)
 	if err != nil {
 		return nil, unavailable(err.Error(), "set SANDBOXFS_RUNTIME_DIR to a directory of your own with mode 0700", err)
+	}
+	if cfg.Mounts, err = openMounts(cfg, home); err != nil {
+		return nil, errors.Join(err, run.Close())
 	}
 	p := &Provider{cfg: cfg, home: home, run: run}
 	p.handles, err = lru.New[string, *Sandbox](maxHandles)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
@@ -20,8 +21,9 @@ func (m mismatch) Error() string { return m.err.Error() }
 func (m mismatch) Unwrap() error { return m.err }
 
 // matches refuses a live sandbox of another tier, or one with more network,
-// than the configuration demands. One with less is what a caller gets who
-// asks for nothing else. What cannot be known is refused too.
+// than the configuration demands, and one whose tree is another. One with less
+// network is what a caller gets who asks for nothing else. What cannot be known
+// is refused too.
 func (s *Sandbox) matches(dir *rundir.Dir) error {
 	st, err := dir.ReadState()
 	if err != nil {
@@ -41,7 +43,30 @@ func (s *Sandbox) matches(dir *rundir.Dir) error {
 	case cfg.Net == provider.NetNone && st.Net != provider.NetNone:
 		return refuse("net", st.Net, cfg.Net)
 	}
+	if what := s.changed(st); what != "" {
+		return mismatch{&provider.Error{Kind: provider.Conflict, Op: "acquire", Thread: s.key.String(),
+			Reason: fmt.Sprintf("the thread's sandbox is running with %s than are configured now", what),
+			Next:   "stop it first, the next call starts it anew: " + s.stopCommand()}}
+	}
 	return nil
+}
+
+// changed names what the tree of a live sandbox shows or bounds otherwise than
+// the configuration says; "" for nothing. Such a change is not made under
+// running commands.
+func (s *Sandbox) changed(st rundir.State) string {
+	cfg := s.p.cfg
+	switch {
+	case !slices.Equal(st.Mounts, cfg.Mounts):
+		return "other mounts"
+	case st.Quota != cfg.Local.Quota:
+		return "other limits (quota)"
+	case st.Ownership != cfg.Local.Ownership:
+		return "other owners of files (ownership)"
+	case st.SkillsDir != cfg.SkillsDir:
+		return "other skills (skills_dir)"
+	}
+	return ""
 }
 
 // stopCommand is what ends this very sandbox.

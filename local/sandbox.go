@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/guest"
-	"github.com/sandboxfs/sandboxfs/internal/hostpath"
 	"github.com/sandboxfs/sandboxfs/internal/quota"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -210,7 +209,8 @@ func (s *Sandbox) UpdateFile(ctx context.Context, name string, content []byte) e
 	if len(content) > provider.MaxWriteFile {
 		return fail(provider.TooLarge, "the content is larger than 64 MiB", "copy the file into the thread's directory on the host", nil)
 	}
-	table, err := s.p.source(s.key).Table()
+	source := s.p.source(s.key)
+	table, err := source.Table()
 	if err != nil {
 		return fail(provider.Invalid, err.Error(), "", err)
 	}
@@ -234,18 +234,18 @@ func (s *Sandbox) UpdateFile(ctx context.Context, name string, content []byte) e
 	}
 	var ledger *quota.Ledger // nil counts nothing
 	if slices.Contains(quota.Regions(table), region.Virtual) {
-		if ledger, err = quota.ForThread(ctx, s.p.run, s.p.source(s.key), s.p.cfg.Local.Quota); err != nil {
+		if ledger, err = quota.ForThread(ctx, s.p.run, source, s.p.cfg.Local.Quota); err != nil {
 			return hostError(op, s.key.String(), name, err)
 		}
 		defer ledger.Close()
 	}
-	parts := strings.Split(strings.TrimPrefix(region.Host, s.p.home+"/")+"/"+rest, "/")
-	home, err := hostpath.Open(s.p.home)
+	root, err := source.OpenRegion(region)
 	if err != nil {
-		return fail(provider.Unavailable, "the data directory cannot be opened", "check SANDBOXFS_HOME", err)
+		return fail(provider.KindOf(err), region.Virtual+" cannot be opened on the host", "check SANDBOXFS_HOME and the host_path of the mount", err)
 	}
-	defer home.Close()
-	dir, err := ledger.MakeDirs(home, 0o755, parts[:len(parts)-1]...)
+	defer root.Close()
+	parts := strings.Split(rest, "/")
+	dir, err := ledger.MakeDirs(root, 0o755, parts[:len(parts)-1]...)
 	if err != nil {
 		return hostError(op, s.key.String(), name, err)
 	}

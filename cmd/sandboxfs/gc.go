@@ -24,7 +24,7 @@ func gc(c *cli.Context) error {
 	if c.Args().Present() {
 		return usageError{fmt.Sprintf("gc takes no argument, but got %q", c.Args().First())}
 	}
-	p, err := open(c.Context, c)
+	p, err := openToManage(c.Context, c)
 	if err != nil {
 		return err
 	}

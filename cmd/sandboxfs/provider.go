@@ -41,6 +41,18 @@ func open(ctx context.Context, c *cli.Context) (provider.Provider, error) {
 	return provider.New(ctx, cfg.Provider)
 }
 
+// openToManage is open for a verb that makes no sandbox: it works also where a
+// mount's directory is gone, so that what runs can be seen and stopped.
+func openToManage(ctx context.Context, c *cli.Context) (provider.Provider, error) {
+	cfg, err := settings(c)
+	if err != nil {
+		return nil, err
+	}
+	manage := cfg.Provider
+	manage.Mounts = nil
+	return provider.New(ctx, manage)
+}
+
 // keyOf reads the thread, the first argument, and --user.
 func keyOf(c *cli.Context) (mapping.Key, error) {
 	if !c.Args().Present() {

@@ -59,7 +59,7 @@ func ps(c *cli.Context) error {
 // list returns the sandboxes of the chosen provider and, where --user is
 // given, of that user alone.
 func list(c *cli.Context) ([]provider.Info, error) {
-	p, err := open(c.Context, c)
+	p, err := openToManage(c.Context, c)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func stop(c *cli.Context) error {
 
 // stopKeys ends sandboxes and goes on past one that does not end.
 func stopKeys(c *cli.Context, keys ...mapping.Key) error {
-	p, err := open(c.Context, c)
+	p, err := openToManage(c.Context, c)
 	if err != nil {
 		return err
 	}

@@ -67,13 +67,15 @@ type Spec struct {
 	// refused: with the host's uid 0 a private /proc opens the host's kernel
 	// settings for writing, whatever the capabilities.
 	HostUID, HostGID uint32
-	// TreeDirs are the top-level directories of the tree that appear at the
-	// root, such as "/mnt". In tier Host they must exist on the host, and what
-	// the host has there is hidden.
+	// TreeDirs are the directories of the tree that appear in the root, such
+	// as "/mnt", none below another. In tier Isolated they are top-level ones;
+	// in tier Host they must exist on the host, and what the host has there is
+	// hidden.
 	TreeDirs []string
-	// Mounts are paths of the tree, outer ones first, that are mounts of their
-	// own, so that a program that asks whether the tree is there (mountpoint(1))
-	// finds it where it expects it. They must exist.
+	// Mounts are paths of the tree that are mounts of their own: so that a
+	// program that asks whether the tree is there (mountpoint(1)) finds it where
+	// it expects it, or since they are writable and lie below one of ReadOnly.
+	// They must exist.
 	Mounts []string
 	// ReadOnly are paths of the tree that are read-only mounts besides what
 	// the tree itself refuses, such as "/mnt/skills". They must exist.
@@ -138,9 +140,14 @@ func (s Spec) resolved() (Spec, error) {
 	if len(s.TreeDirs) == 0 {
 		return bad("no directory of the tree is to be shown; name at least one, such as /mnt")
 	}
-	for _, d := range s.TreeDirs {
-		if !cleanAbs(d) || d == "/" || strings.Count(d, "/") != 1 {
+	for i, d := range s.TreeDirs {
+		if !cleanAbs(d) || d == "/" || s.Tier == Isolated && strings.Count(d, "/") != 1 {
 			return bad("tree directory %q is not a top-level directory", d)
+		}
+		for _, other := range s.TreeDirs[:i] {
+			if underAny(d, []string{other}) || underAny(other, []string{d}) {
+				return bad("the tree directories %q and %q lie in one another", other, d)
+			}
 		}
 		if s.Tier == Isolated && reservedDirs[d[1:]] {
 			return bad("tree directory %q is a place of the sandbox's own", d)

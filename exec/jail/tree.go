@@ -3,7 +3,9 @@ package jail
 // This file runs as pid 1 of the sandbox, before anything untrusted does.
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -15,8 +17,8 @@ type detached struct {
 	at  string
 }
 
-// attachTree puts the tree's top-level directories into the root, and
-// read-only mounts over those of its paths that are read-only. The whole tree
+// attachTree puts the tree's directories into the root, and read-only mounts
+// over those of its paths that are read-only. The whole tree
 // is attached for a moment only, so that no mount shows more of it than asked.
 func attachTree(w *world, root int, tree *os.File) error {
 	for _, d := range w.TreeDirs {
@@ -40,36 +42,42 @@ func attachTree(w *world, root int, tree *os.File) error {
 	if err := replace(root, first, parts); err != nil {
 		return err
 	}
-	for _, p := range w.Mounts {
-		if err := overlay(root, p, 0); err != nil {
-			return err
-		}
-	}
-	for _, p := range w.ReadOnly {
-		if err := overlay(root, p, unix.MOUNT_ATTR_RDONLY); err != nil {
-			return err
-		}
-	}
-	return nil
+	return overlay(w, root)
 }
 
-// overlay lays a mount of a path over the path itself, with attributes added.
-func overlay(root int, path string, attributes uint64) error {
-	how := ""
-	if attributes&unix.MOUNT_ATTR_RDONLY != 0 {
-		how = " read-only"
+// overlay lays mounts of the tree's paths over the paths themselves: those
+// that are to be mounts of their own, and those that are to be read-only. All
+// are copied before one is attached, since below a read-only mount a copy of
+// what is writable would be read-only too.
+func overlay(w *world, root int) error {
+	attributes := map[string]uint64{}
+	for _, p := range w.Mounts {
+		attributes[p] = 0
 	}
-	at := strings.TrimPrefix(path, "/")
-	part, err := clone(root, at, 0)
-	if err != nil {
-		return failed("bind "+path+how, err)
+	for _, p := range w.ReadOnly {
+		attributes[p] = unix.MOUNT_ATTR_RDONLY
 	}
-	if err := restrict(part, attributes, 0); err != nil {
-		part.Close()
-		return failed("make "+path+how, err)
+	paths := slices.Sorted(maps.Keys(attributes)) // outer ones first
+	parts := make([]detached, 0, len(paths))
+	for _, p := range paths {
+		how := ""
+		if attributes[p] != 0 {
+			how = " read-only"
+		}
+		at := strings.TrimPrefix(p, "/")
+		part, err := clone(root, at, 0)
+		if err != nil {
+			return failed("bind "+p+how, err)
+		}
+		parts = append(parts, detached{part, at})
+		if err := restrict(part, attributes[p], 0); err != nil {
+			return failed("make "+p+how, err)
+		}
 	}
-	if err := attach(part, root, at); err != nil {
-		return failed("attach "+path+how, err)
+	for _, p := range parts {
+		if err := attach(p.mnt, root, p.at); err != nil {
+			return failed("attach /"+p.at, err)
+		}
 	}
 	return nil
 }
@@ -90,7 +98,7 @@ func mountPoint(w *world, root int, at string) error {
 	}
 	if err != nil {
 		e := failed("find the place for /"+at, err)
-		e.Cure = "tier host needs a directory there on the host: 'mkdir /" + at + "'"
+		e.Cure = "tier host needs a directory there on the host: 'mkdir -p /" + at + "'"
 		return e
 	}
 	return nil

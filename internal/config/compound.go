@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sandboxfs/sandboxfs/provider"
 	"go.yaml.in/yaml/v3"
@@ -17,6 +19,11 @@ func (r *reader) mounts(n *yaml.Node, name string) (any, error) {
 		m, err := r.mount(item, fmt.Sprintf("%s[%d]", name, i))
 		if err != nil {
 			return nil, err
+		}
+		for before, other := range mounts {
+			if other.ContainerPath == m.ContainerPath {
+				return nil, faultf(item, "%s[%d] is shown at %q, and so is %s[%d]", name, i, m.ContainerPath, name, before)
+			}
 		}
 		mounts = append(mounts, m)
 	}
@@ -51,8 +58,9 @@ func (r *reader) mount(n *yaml.Node, name string) (provider.Mount, error) {
 		case string:
 			if key.Type == Path {
 				m.HostPath = v
-			} else {
-				m.ContainerPath = v
+			} else if v != "" {
+				// A slash at the end means nothing; "/" itself stays.
+				m.ContainerPath = v[:1] + strings.TrimRight(v[1:], "/")
 			}
 		}
 	}
@@ -61,6 +69,10 @@ func (r *reader) mount(n *yaml.Node, name string) (provider.Mount, error) {
 		return m, faultf(n, "%s has no host_path", name)
 	case m.ContainerPath == "":
 		return m, faultf(n, "%s has no container_path", name)
+	}
+	var refused *provider.Error
+	if errors.As(m.Validate(), &refused) {
+		return m, faultf(n, "%s: %s; %s", name, refused.Reason, refused.Next)
 	}
 	return m, nil
 }

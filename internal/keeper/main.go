@@ -149,7 +149,8 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	}
 	state := rundir.State{
 		ID: spec.ID, User: spec.Key.Normalize().User, Thread: spec.Key.Thread, Provider: "local", Home: spec.Home,
-		Tier: spec.Tier, Net: spec.Net, Cgroup: world.Name, Created: time.Now().Format(time.RFC3339),
+		Tier: spec.Tier, Net: spec.Net, SkillsDir: spec.SkillsDir, Mounts: spec.Mounts, Ownership: spec.Ownership, Quota: spec.Quota,
+		Cgroup: world.Name, Created: time.Now().Format(time.RFC3339),
 	}
 	// Before there is a socket: whoever is connected can read what to.
 	if err := k.dir.WriteState(state); err != nil {

@@ -29,7 +29,7 @@ func (k *keeper) world(spec Spec, table *mapping.Table) (jail.Spec, error) {
 	w := jail.Spec{
 		Tier: jail.Tier(spec.Tier), Net: jail.Net(spec.Net), Name: groupName(k.dir),
 		HostUID: uint32(os.Geteuid()), HostGID: uint32(os.Getegid()),
-		TreeDirs: topDirs(table), Mounts: mounts(table), ReadOnly: readOnly(table),
+		TreeDirs: treeDirs(table, jail.Tier(spec.Tier)), Mounts: mounts(table), ReadOnly: readOnly(table),
 		Limits: cgroup.Limits{Memory: memoryLimit()},
 	}
 	if w.Tier == jail.Host || w.HostUID != 0 {
@@ -62,23 +62,41 @@ func memoryLimit() int64 {
 	return int64(uint64(info.Totalram) * uint64(info.Unit) / 4 * 3)
 }
 
-func topDirs(table *mapping.Table) []string {
+// treeDirs lists the directories of the tree that appear in the sandbox's root.
+// An isolated one has nothing else in them, so that whole top-level
+// directories are shown. On the host's own root only the regions are laid over
+// what is there: a mount at /srv/data must not hide the rest of /srv.
+func treeDirs(table *mapping.Table, tier jail.Tier) []string {
 	var dirs []string
 	for _, name := range table.Children("/") {
-		dirs = append(dirs, "/"+name)
+		if tier != jail.Host || "/"+name == path.Dir(mapping.UserData) {
+			dirs = append(dirs, "/"+name)
+		}
 	}
+	if tier != jail.Host {
+		return dirs
+	}
+	for _, r := range table.Regions() {
+		_, _, nested := table.Lookup(path.Dir(r.Virtual))
+		if !nested && !strings.HasPrefix(r.Virtual, path.Dir(mapping.UserData)+"/") {
+			dirs = append(dirs, r.Virtual)
+		}
+	}
+	slices.Sort(dirs)
 	return dirs
 }
 
-// mounts lists the synthetic directories below the top ones, outer ones first:
-// /mnt/user-data of a thread.
+// mounts lists what is a mount of its own: /mnt/user-data of a thread, where
+// programs look for one, and regions that are writable inside one that is not.
 func mounts(table *mapping.Table) []string {
 	var paths []string
+	if table.IsSynthetic(mapping.UserData) {
+		paths = append(paths, mapping.UserData)
+	}
 	for _, r := range table.Regions() {
-		for dir := path.Dir(r.Virtual); path.Dir(dir) != "/"; dir = path.Dir(dir) {
-			if table.IsSynthetic(dir) && !slices.Contains(paths, dir) {
-				paths = append(paths, dir)
-			}
+		outer, _, nested := table.Lookup(path.Dir(r.Virtual))
+		if nested && outer.Access(mapping.AgentView) == mapping.ReadOnly && r.Access(mapping.AgentView) != mapping.ReadOnly {
+			paths = append(paths, r.Virtual)
 		}
 	}
 	slices.Sort(paths)

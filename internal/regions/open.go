@@ -56,24 +56,38 @@ func (s Source) Open(table *mapping.Table) (_ map[string]*os.File, err error) {
 			Close(roots)
 		}
 	}()
-	home, err := hostpath.Open(s.Home)
-	if err != nil {
-		return nil, unopened("the data directory", mapping.Region{}, err)
-	}
-	defer home.Close()
 	for _, r := range table.Regions() {
-		var dir *os.File
-		if rel, ok := strings.CutPrefix(r.Host, s.Home+"/"); ok {
-			dir, err = openOwn(home, strings.Split(rel, "/"))
-		} else {
-			dir, err = hostpath.Open(r.Host)
-		}
+		dir, err := s.OpenRegion(r)
 		if err != nil {
-			return nil, unopened("the directory behind "+r.Virtual, r, err)
+			return nil, err
 		}
 		roots[r.Virtual] = dir
 	}
 	return roots, nil
+}
+
+// OpenRegion opens the host directory of one region of the table, and makes it
+// where it is missing and the thread's. The caller closes it. Kinds: denied,
+// unavailable.
+func (s Source) OpenRegion(r mapping.Region) (*os.File, error) {
+	rel, own := strings.CutPrefix(r.Host, s.Home+"/")
+	if !own {
+		dir, err := hostpath.Open(r.Host)
+		if err != nil {
+			return nil, unopened("the directory behind "+r.Virtual, r, own, err)
+		}
+		return dir, nil
+	}
+	home, err := hostpath.Open(s.Home)
+	if err != nil {
+		return nil, unopened("the data directory", mapping.Region{}, own, err)
+	}
+	defer home.Close()
+	dir, err := openOwn(home, strings.Split(rel, "/"))
+	if err != nil {
+		return nil, unopened("the directory behind "+r.Virtual, r, own, err)
+	}
+	return dir, nil
 }
 
 // Close closes what Open returned.
@@ -97,13 +111,16 @@ func openOwn(home *os.File, parts []string) (*os.File, error) {
 	return hostpath.MakeDirs(home, 0o755, parts...)
 }
 
-func unopened(what string, r mapping.Region, err error) error {
-	variable := "SANDBOXFS_HOME"
-	if r.Virtual == mapping.Skills {
-		variable = "SANDBOXFS_SKILLS_DIR or SANDBOXFS_HOME"
+func unopened(what string, r mapping.Region, own bool, err error) error {
+	setting := "the host_path of its mount"
+	switch {
+	case r.Virtual == mapping.Skills:
+		setting = "SANDBOXFS_SKILLS_DIR or SANDBOXFS_HOME"
+	case own:
+		setting = "SANDBOXFS_HOME"
 	}
 	return &provider.Error{Kind: provider.Unavailable, Reason: fmt.Sprintf("%s cannot be opened: %s", what, errText(err)),
-		Next: "check " + variable + " and the directory's permissions", Err: err}
+		Next: "check " + setting + " and the directory's permissions", Err: err}
 }
 
 // errText leaves out the host path that comes before the cause.

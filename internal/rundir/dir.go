@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
+	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
 )
 
@@ -46,6 +47,11 @@ type State struct {
 	// Tier and Net are as in provider.LocalConfig.
 	Tier string `json:"tier"`
 	Net  string `json:"net"`
+	// SkillsDir, Mounts, Ownership and Quota are what its tree was made with.
+	SkillsDir string               `json:"skills_dir"`
+	Mounts    []provider.Mount     `json:"mounts,omitempty"`
+	Ownership string               `json:"ownership"`
+	Quota     provider.QuotaConfig `json:"quota"`
 	// Cgroup is the name of its control group. It is another one each time the
 	// sandbox is made, so that what is left of one never is taken for another.
 	Cgroup string `json:"cgroup"`
