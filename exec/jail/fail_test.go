@@ -62,6 +62,7 @@ func TestBadSpecs(t *testing.T) {
 		{"no network", func(s *Spec) { s.Net = "lan" }, "network"},
 		{"no tree", func(s *Spec) { s.TreeDirs = nil }, "no directory of the tree"},
 		{"nested tree directory", func(s *Spec) { s.TreeDirs = []string{"/mnt/x"} }, "top-level"},
+		{"tree directories in one another", func(s *Spec) { s.Tier = Host; s.TreeDirs = []string{"/srv/a", "/srv"} }, "lie in one another"},
 		{"tree over /usr", func(s *Spec) { s.TreeDirs = []string{"/usr"} }, "place of the sandbox's own"},
 		{"mount outside", func(s *Spec) { s.Mounts = []string{"/usr/x"} }, "not in a directory of the tree"},
 		{"read-only outside", func(s *Spec) { s.ReadOnly = []string{"/etc"} }, "not in a directory of the tree"},
@@ -107,7 +108,7 @@ func TestStartFailures(t *testing.T) {
 			{"read-only path missing", func(s *Spec) { s.ReadOnly = []string{"/mnt/absent"} }, []string{"bind /mnt/absent read-only", "no such file"}},
 			{"tree directory missing", func(s *Spec) { s.TreeDirs = []string{"/mnt", "/absent"} }, []string{"bind /absent of the tree", "no such file"}},
 			{"no place on the host", func(s *Spec) { s.Tier = Host; s.TreeDirs = []string{"/hidden"}; s.Mounts, s.ReadOnly = nil, nil },
-				[]string{"find the place for /hidden", "mkdir /hidden"}},
+				[]string{"find the place for /hidden", "mkdir -p /hidden"}},
 			{"server fails", func(s *Spec) {
 				s.Serve = func(f *os.File) error { f.Close(); return errors.New("no server today") }
 			}, []string{"serve the tree", "no server today"}},
