@@ -16,7 +16,7 @@ LDFLAGS := -s -w -X github.com/sandboxfs/sandboxfs/internal/version.stamp=$(VERS
 
 FUZZTIME ?= 5s
 
-.PHONY: help build demo test unit race vet fmt-check staticcheck check fuzz-short bench provision install clean
+.PHONY: help build demo test unit race vet cross fmt-check staticcheck shellcheck vm-check check fuzz-short bench provision install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,14 @@ vet: ## go vet, for both processors
 	$(GO) vet ./...
 	GOARCH=arm64 $(GO) vet ./...
 
+cross: ## build for the other processor, and what a Mac gets
+	GOARCH=arm64 $(GO) build -o /dev/null ./cmd/sandboxfs
+	GOARCH=arm64 $(GO) build -o /dev/null ./cmd/sandboxfsd
+	for arch in amd64 arm64; do \
+		GOOS=darwin GOARCH=$$arch $(GO) vet ./cmd/sandboxfs || exit 1; \
+		GOOS=darwin GOARCH=$$arch $(GO) build -o /dev/null ./cmd/sandboxfs || exit 1; \
+	done
+
 fmt-check: ## name the files that gofmt would change
 	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs -r gofmt -l); \
 	if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
@@ -47,7 +55,15 @@ fmt-check: ## name the files that gofmt would change
 staticcheck: ## run the pinned staticcheck
 	$(GO) run $(STATICCHECK) ./...
 
-check: fmt-check vet staticcheck ## the three static checks
+shellcheck: ## run shellcheck over the shell scripts
+	shellcheck $$(git ls-files -co --exclude-standard '*.sh') .ci/run
+
+# A home of its own for vagrant, and no provider: none is needed to read a file.
+vm-check: ## say whether the Vagrantfile is valid (needs vagrant, but no provider)
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	VAGRANT_HOME=$$dir/home VAGRANT_DOTFILE_PATH=$$dir/dot VAGRANT_CHECKPOINT_DISABLE=1 vagrant validate --ignore-provider
+
+check: fmt-check vet cross staticcheck ## the static checks that need Go alone
 
 fuzz-short: ## run each fuzz target for FUZZTIME (5s)
 	GO='$(GO)' scripts/fuzz.sh '$(FUZZTIME)'
@@ -55,12 +71,25 @@ fuzz-short: ## run each fuzz target for FUZZTIME (5s)
 bench: provision build ## measure against the budgets, append to docs/BENCHMARKS.md
 	$(GO) run ./scripts/bench -bin $(BIN) -append docs/BENCHMARKS.md
 
-provision: ## as root, install the Debian packages that the tests need
+provision: ## as root, install the Debian packages and the Go that are missing
 	@scripts/provision.sh
 
-install: build ## copy the binaries below PREFIX (/usr/local)
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 0755 $(BIN)/sandboxfs $(BIN)/sandboxfsd $(DESTDIR)$(PREFIX)/bin/
+BINDIR = $(DESTDIR)$(PREFIX)/bin
+SHARE = $(DESTDIR)$(PREFIX)/share
+BASH_COMPLETION = $(SHARE)/bash-completion/completions/sandboxfs
+ZSH_COMPLETION = $(SHARE)/zsh/site-functions/_sandboxfs
+FISH_COMPLETION = $(SHARE)/fish/vendor_completions.d/sandboxfs.fish
+
+install: build ## put both programs and the completions below PREFIX (/usr/local), and DESTDIR
+	install -d $(BINDIR) $(dir $(BASH_COMPLETION)) $(dir $(ZSH_COMPLETION)) $(dir $(FISH_COMPLETION))
+	install -m 0755 $(BIN)/sandboxfs $(BIN)/sandboxfsd $(BINDIR)/
+	@put() { $(BIN)/sandboxfs completion $$1 >$(BIN)/completion && install -m 0644 $(BIN)/completion $$2; }; \
+	if $(BIN)/sandboxfs completion bash >/dev/null 2>&1; then \
+		put bash $(BASH_COMPLETION) && put zsh $(ZSH_COMPLETION) && put fish $(FISH_COMPLETION); \
+	fi
+
+uninstall: ## remove what install put there; data and running sandboxes stay
+	rm -f $(BINDIR)/sandboxfs $(BINDIR)/sandboxfsd $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
 
 clean: ## remove what build made
 	rm -rf $(BIN)

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command sandboxfs gives every agent thread a small world of its own and
 // runs commands in it. One file per verb; `sandboxfs help` lists them.
 package main

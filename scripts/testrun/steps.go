@@ -18,10 +18,13 @@ func steps() []step {
 	return []step{
 		{"gofmt", check("make", "-s", "fmt-check")},
 		{"go vet", check("make", "-s", "vet")},
+		{"other processors and systems", check("make", "-s", "cross")},
 		{"staticcheck", check("make", "-s", "staticcheck")},
+		{"shellcheck", ifThere("shellcheck", check("make", "-s", "shellcheck"))},
+		{"Vagrantfile", ifThere("vagrant", check("make", "-s", "vm-check"))},
 		{"tests of the packages", tests(ofPackages, "-timeout", "8m")},
 		{"tests of the built binaries", tests(ofBinaries, "-timeout", "12m", "-p", "1")},
-		{"race detector", raceTests},
+		{"race detector", ifThere("gcc", raceTests)},
 	}
 }
 
@@ -49,11 +52,19 @@ func tests(keep func(string) bool, flags ...string) func(context.Context, *repor
 	}
 }
 
-func raceTests(ctx context.Context, r *report) {
-	if _, err := osexec.LookPath("gcc"); err != nil {
-		r.skipped(testID{Package: "race detector"}, "gcc is not installed (Debian package gcc)")
-		return
+// ifThere makes a step that is skipped where a program is missing. The program's
+// Debian package has its name.
+func ifThere(program string, run func(context.Context, *report)) func(context.Context, *report) {
+	return func(ctx context.Context, r *report) {
+		if _, err := osexec.LookPath(program); err != nil {
+			r.skipped(testID{Package: program}, program+" is not installed (Debian package "+program+")")
+			return
+		}
+		run(ctx, r)
 	}
+}
+
+func raceTests(ctx context.Context, r *report) {
 	packages, err := list(ctx, underRace)
 	if err != nil {
 		r.stepFailed("go list", err)
