@@ -13,8 +13,8 @@ import (
 
 // openMounts looks at the host paths of mounts and returns the mounts with
 // real paths in them, so that a sandbox shows what was checked here. A path
-// that leads into the data or runtime directory by way of a symlink is refused
-// as one that says so. home is the data directory's real path. Kinds: invalid,
+// that leads by way of a symlink to where no mount may be is refused as one
+// that says so. home is the data directory's real path. Kinds: invalid,
 // not found, denied.
 func openMounts(cfg provider.Config, home string) ([]provider.Mount, error) {
 	mounts := make([]provider.Mount, 0, len(cfg.Mounts))
@@ -37,13 +37,22 @@ func openMounts(cfg provider.Config, home string) ([]provider.Mount, error) {
 	slices.SortFunc(mounts, func(a, b provider.Mount) int { return strings.Compare(a.ContainerPath, b.ContainerPath) })
 	real := cfg
 	real.Mounts, real.Home = mounts, home
-	if dir, err := hostpath.Open(cfg.RuntimeDir); err == nil {
-		if path, err := hostpath.RealPath(dir); err == nil {
-			real.RuntimeDir = path
-		}
-		dir.Close()
-	}
+	real.RuntimeDir, real.SkillsDir = realPath(cfg.RuntimeDir), realPath(cfg.SkillsDir)
 	return mounts, real.Validate()
+}
+
+// realPath returns a directory's path without a symlink, or the path as it is
+// where there is no such directory.
+func realPath(path string) string {
+	dir, err := hostpath.Open(path)
+	if err != nil {
+		return path
+	}
+	defer dir.Close()
+	if real, err := hostpath.RealPath(dir); err == nil {
+		return real
+	}
+	return path
 }
 
 // unusableMount says which mount it is, and names its host path: whoever makes

@@ -143,7 +143,7 @@ func (c Config) Validate() error {
 	if c.Shell != "" && c.Shell != ShellOneShot && c.Shell != ShellPersistent {
 		return invalidConfig(fmt.Sprintf("the shell %q does not exist", c.Shell), "use one-shot or persistent")
 	}
-	if err := validateMounts(c.Mounts, c.Home, c.RuntimeDir); err != nil {
+	if err := validateMounts(c); err != nil {
 		return err
 	}
 	return c.Local.validate(c.AllowHostBash)

@@ -84,10 +84,12 @@ func containerPathFault(p string) string {
 	return ""
 }
 
-// validateMounts checks mounts among themselves and against the data and
-// runtime directory, "" where one is not known. What shows one of these, or a
-// part of one, would show other threads' files or the sandboxes' sockets.
-func validateMounts(mounts []Mount, home, runtimeDir string) error {
+// validateMounts checks a configuration's mounts among themselves and against
+// its directories, as far as they are known. What shows the data or the
+// runtime directory, or a part of one, would show other threads' files or the
+// sandboxes' sockets; a writable mount of the skills would make them writable.
+func validateMounts(c Config) error {
+	mounts := c.Mounts
 	if len(mounts) > MaxMounts {
 		return invalidConfig(fmt.Sprintf("there are %d mounts, more than %d", len(mounts), MaxMounts), "mount a directory that holds several of them")
 	}
@@ -100,13 +102,17 @@ func validateMounts(mounts []Mount, home, runtimeDir string) error {
 			return invalidConfig(fmt.Sprintf("two mounts are to be shown at %q", m.ContainerPath), "give each a place of its own")
 		}
 		at[m.ContainerPath] = true
-		for _, own := range [...]struct{ what, dir string }{{"data directory", home}, {"runtime directory", runtimeDir}} {
-			if own.dir == "" {
-				continue
-			}
+		for _, own := range [...]struct {
+			what, dir, why string
+			applies        bool
+		}{
+			{"data directory", c.Home, "would show other threads' files", true},
+			{"runtime directory", c.RuntimeDir, "would show the sandboxes' sockets", true},
+			{"skills directory", c.SkillsDir, "would make skills writable", !m.ReadOnly},
+		} {
 			dir := path.Clean(own.dir)
-			if within(m.HostPath, dir) || within(dir, m.HostPath) {
-				return invalidConfig(fmt.Sprintf("the host path %q of the mount at %s lies in the %s %q or contains it, and would show other threads' files", m.HostPath, m.ContainerPath, own.what, dir),
+			if own.applies && own.dir != "" && (within(m.HostPath, dir) || within(dir, m.HostPath)) {
+				return invalidConfig(fmt.Sprintf("the host path %q of the mount at %s lies in the %s %q or contains it, and %s", m.HostPath, m.ContainerPath, own.what, dir, own.why),
 					"mount a directory outside of it")
 			}
 		}

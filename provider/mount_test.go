@@ -54,14 +54,16 @@ func TestMountsTogether(t *testing.T) {
 		"above the data directory":  {[]Mount{mount("/var/lib", "/data")}, "data directory"},
 		"beside the data directory": {[]Mount{mount("/var/lib/sb2", "/data")}, ""},
 		"the runtime directory":     {[]Mount{mount("/run/sb", "/data")}, "runtime directory"},
-		"above the runtime one":     {[]Mount{mount("/run", "/data")}, "runtime directory"},
+		"above the runtime one":     {[]Mount{mount("/run", "/data")}, "sockets"},
+		"writable skills":           {[]Mount{mount("/skills/public", "/data")}, "skills directory"},
+		"read-only skills":          {[]Mount{{HostPath: "/skills/public", ContainerPath: "/data", ReadOnly: true}}, ""},
 		"/proc":                     {[]Mount{mount("/proc/1/root", "/data")}, "kernel's"},
 		"/sys":                      {[]Mount{mount("/sys", "/data")}, "kernel's"},
 		"/dev":                      {[]Mount{mount("/dev", "/data")}, "kernel's"},
 		"/dev/shm":                  {[]Mount{mount("/dev/shm", "/data")}, "kernel's"},
 		"in /dev/shm":               {[]Mount{mount("/dev/shm/mine", "/data")}, ""},
 	} {
-		config := Config{Home: "/var/lib/sb", RuntimeDir: "/run/sb", Mounts: c.mounts}
+		config := Config{Home: "/var/lib/sb", RuntimeDir: "/run/sb", SkillsDir: "/skills", Mounts: c.mounts}
 		_, err := config.Resolve(environment(0))
 		switch {
 		case c.want == "" && err != nil:

@@ -50,6 +50,11 @@ func (h *helpPage) program(app *cli.App) {
 	fmt.Fprintf(h.out, "%s: %s\n\n", app.Name, app.Usage)
 	fmt.Fprintf(h.out, "Usage: %s VERB [flags] ...\n", app.Name)
 	h.groups(app.Commands)
+	var rows [][2]string
+	for _, flag := range app.VisibleFlags() {
+		rows = append(rows, flagRow(flag))
+	}
+	h.section("Flags before the verb", rows)
 	fmt.Fprintf(h.out, "\n%s help VERB says what a verb takes.\n", app.Name)
 }
 
