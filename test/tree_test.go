@@ -126,10 +126,10 @@ func (tr *tree) packages() map[string][]*source {
 	return byDir
 }
 
-// product reports whether a file ends up in a program of a user's: not tests,
-// not what only tests import.
+// product reports whether a file ends up in a program of ours: not tests, not
+// what only tests import, not the programs that stand for other people's.
 func (s *source) product() bool {
-	return !s.test && !within(s.dir, "test") && !within(s.dir, "internal/testenv") && !within(s.dir, "scripts")
+	return !s.test && !within(s.dir, "test") && !within(s.dir, "internal/testenv") && !within(s.dir, "scripts") && !within(s.dir, "examples")
 }
 
 // within reports whether a folder is another or below it.
