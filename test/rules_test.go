@@ -62,6 +62,8 @@ func TestRulesOverSource(t *testing.T) {
 		{"sleep", checkSleeps, "x/a_test.go", "package x\nimport \"time\"\nfunc f() { for { time.Sleep(1) }\n time.Sleep(1) // slow on purpose\n}", "package x\nimport \"time\"\nfunc f() { time.Sleep(1) }", "guessed"},
 		{"test code in a program", checkTestCode, "x/a.go", "package x", "package x\nimport \"testing\"", "must not end up"},
 		{"test code of ours in a program", checkTestCode, "x/a.go", "package x", "package x\nimport \"" + module + "/internal/testenv\"", "must not end up"},
+		{"a Mac", checkPlatform, "cmd/sandboxfs/a.go", "//go:build linux\n\npackage main", "package main", "on a Mac"},
+		{"internal type", checkInternalTypes, "local/a.go", "package local\nimport \"" + module + "/internal/rundir\"\ntype T struct { r rundir.Root }", "package local\nimport \"" + module + "/internal/rundir\"\ntype T struct { R rundir.Root }", "no other module"},
 		{"alias", checkAliases, "x/a.go", "package x\nimport iofs \"io/fs\"\nimport \"" + module + "/fs\"", "package x\nimport tree \"" + module + "/fs\"", "never ours"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
