@@ -24,6 +24,12 @@ type usageError struct{ text string }
 
 func (e usageError) Error() string { return e.text }
 
+// failure is an error of what was asked for, also where its kind is that of a
+// wrong argument: the exit status is 1.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
 // jsonError marks an error that is to be printed as an object, since --json
 // was given.
 type jsonError struct{ error }
@@ -48,7 +54,8 @@ func codeOf(verb string, err error) int {
 		return provider.ExitFailure
 	}
 	var usage usageError
-	if errors.As(err, &usage) || errors.Is(err, provider.Invalid) {
+	var failed failure
+	if errors.As(err, &usage) || errors.Is(err, provider.Invalid) && !errors.As(err, &failed) {
 		return 2
 	}
 	return 1
@@ -58,7 +65,10 @@ func codeOf(verb string, err error) int {
 func report(err error) {
 	var asJSON jsonError
 	if !errors.As(err, &asJSON) {
-		fmt.Fprintln(os.Stderr, styleOf(os.Stderr).red("sandboxfs:"), err)
+		for _, one := range apart(err) {
+			// A name in it can be an agent's, and hold what a terminal obeys.
+			fmt.Fprintln(os.Stderr, styleOf(os.Stderr).red("sandboxfs:"), printable(one.Error()))
+		}
 		return
 	}
 	object := struct {
@@ -81,4 +91,20 @@ func report(err error) {
 		}
 	}
 	json.NewEncoder(os.Stderr).Encode(object)
+}
+
+// apart returns the errors that were joined to one.
+func apart(err error) []error {
+	if f, ok := err.(failure); ok {
+		err = f.error
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, apart(e)...)
+	}
+	return all
 }
