@@ -178,5 +178,5 @@ func (j *copyJob) toStream(ctx context.Context, from place) error {
 	case "file":
 		return src.copy(ctx, &namedSink{to: &streamSink{os.Stdout}, name: ".", meter: j.meter})
 	}
-	return fmt.Errorf("%s is a %s, which is not followed; name a file or a directory", from.text, src.kind)
+	return fmt.Errorf("%s is a %s; name a file or a directory", from.text, src.kind)
 }

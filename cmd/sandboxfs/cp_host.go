@@ -102,8 +102,9 @@ func explainHost(p place, err error) error {
 	return fmt.Errorf("%s %s: %w", item.Op, p.text, item.Err)
 }
 
-// intoHost finds the sink and the name for a copy to this machine, as cp(1)
-// does: what the operator named is followed, nothing below it.
+// intoHost finds the sink and the name for a copy to this machine, much as
+// cp(1) does. A directory that the operator named may be a symlink to one;
+// nothing else is followed.
 func (j *copyJob) intoHost(ctx context.Context, src *copySource) (provider.CopySink, string, error) {
 	to := j.to
 	isDir := src.kind == "dir"
@@ -114,11 +115,8 @@ func (j *copyJob) intoHost(ctx context.Context, src *copySource) (provider.CopyS
 	case err == nil && (isDir || j.many || to.slash || to.contents):
 		return nil, "", fmt.Errorf("%s is not a directory", to.text)
 	case err == nil && st.Mode().IsRegular() && !ofKernel(to.path):
-		real, err := filepath.EvalSymlinks(to.path)
-		if err != nil {
-			return nil, "", err
-		}
-		return j.hostSink(ctx, src, filepath.Dir(real), filepath.Base(real))
+		// A symlink is replaced: an earlier copy may have brought it here.
+		return j.hostSink(ctx, src, filepath.Dir(to.path), filepath.Base(to.path))
 	case err == nil:
 		f, err := os.OpenFile(to.path, os.O_WRONLY|os.O_APPEND, 0) // a device or a pipe
 		if err != nil {
@@ -129,9 +127,6 @@ func (j *copyJob) intoHost(ctx context.Context, src *copySource) (provider.CopyS
 		return nil, "", err
 	case j.many || to.slash && !isDir:
 		return nil, "", fmt.Errorf("%s: no such directory", to.text)
-	}
-	if _, err := os.Lstat(to.path); err == nil {
-		return nil, "", fmt.Errorf("%s is a symlink that leads nowhere", to.text)
 	}
 	return j.hostSink(ctx, src, filepath.Dir(to.path), filepath.Base(to.path))
 }

@@ -34,6 +34,11 @@ func (j *copyJob) source(ctx context.Context, from place) (*copySource, error) {
 	if err != nil {
 		return nil, err
 	}
+	if entry.Type == "symlink" {
+		// It would lie under a name of the operator's choice, where the next
+		// copy, or he himself, would follow it.
+		return nil, fmt.Errorf("%s is a symlink, which is not followed; name what it points to, or copy the directory that it is in", from.text)
+	}
 	src := &copySource{place: from, kind: entry.Type, size: -1, base: from.base()}
 	if entry.Type == "file" {
 		src.size = entry.Size
