@@ -20,33 +20,33 @@ func (s Source) OpenExisting(table *mapping.Table) (_ map[string]*os.File, err e
 			Close(roots)
 		}
 	}()
-	home, err := hostpath.Open(s.Home)
-	if errors.Is(err, unix.ENOENT) {
-		return roots, nil
-	}
-	if err != nil {
-		return nil, unopened("the data directory", mapping.Region{}, err)
-	}
-	defer home.Close()
 	for _, r := range table.Regions() {
-		var dir *os.File
-		if rel, ok := strings.CutPrefix(r.Host, s.Home+"/"); ok {
-			parts := strings.Split(rel, "/")
-			dir, err = hostpath.Walk(home, parts...)
-			if errors.Is(err, unix.EACCES) && hostpath.RestoreOwner(home, parts...) == nil {
-				dir, err = hostpath.Walk(home, parts...)
-			}
-		} else {
-			dir, err = hostpath.Open(r.Host)
-		}
+		dir, err := s.openExisting(r)
 		switch {
 		case errors.Is(err, unix.ENOENT):
-			err = nil
 		case err != nil:
-			return nil, unopened("the directory behind "+r.Virtual, r, err)
+			return nil, unopened("the directory behind "+r.Virtual, r, strings.HasPrefix(r.Host, s.Home+"/"), err)
 		default:
 			roots[r.Virtual] = dir
 		}
 	}
 	return roots, nil
+}
+
+func (s Source) openExisting(r mapping.Region) (*os.File, error) {
+	rel, own := strings.CutPrefix(r.Host, s.Home+"/")
+	if !own {
+		return hostpath.Open(r.Host)
+	}
+	home, err := hostpath.Open(s.Home)
+	if err != nil {
+		return nil, err
+	}
+	defer home.Close()
+	parts := strings.Split(rel, "/")
+	dir, err := hostpath.Walk(home, parts...)
+	if errors.Is(err, unix.EACCES) && hostpath.RestoreOwner(home, parts...) == nil {
+		return hostpath.Walk(home, parts...) // an agent took its owner's rights away
+	}
+	return dir, err
 }

@@ -105,10 +105,3 @@ func census(t *testing.T, dir string) string {
 	must(t, err)
 	return b.String()
 }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
