@@ -73,7 +73,7 @@ func printConfigJSON(cfg *config.Config) error {
 			return err
 		}
 	}
-	return nil
+	return out.Encode(map[string]string{"file": cfg.File})
 }
 
 func printConfig(cfg *config.Config) error {
@@ -84,7 +84,15 @@ func printConfig(cfg *config.Config) error {
 	for _, v := range cfg.Unknown {
 		t.row(v.Key, v.Text(), v.Origin.String()+" (has no effect)")
 	}
-	return t.flush()
+	if err := t.flush(); err != nil {
+		return err
+	}
+	file := cfg.File
+	if file == "" {
+		file = "none was found"
+	}
+	_, err := fmt.Println("\nConfiguration file:", file)
+	return err
 }
 
 // initConfig writes the file. It holds secrets once somebody puts them there,

@@ -150,6 +150,7 @@ func (c *Config) addFile(keys []Key, text []byte) error {
 	if err != nil {
 		return c.located(err)
 	}
+	r.lookForSection(top)
 	for _, e := range top {
 		if e.name != section {
 			continue // somebody else's

@@ -70,6 +70,20 @@ func (r *reader) warn(n *yaml.Node, name, meant string) {
 	r.warnings = append(r.warnings, fault{n.Line, text})
 }
 
+// lookForSection warns of a file that has no section of ours, but something
+// that looks as if it were meant to be it, or to be in it.
+func (r *reader) lookForSection(top []entry) {
+	if slices.ContainsFunc(top, func(e entry) bool { return e.name == section }) {
+		return
+	}
+	for _, e := range top {
+		belongs := slices.ContainsFunc(r.keys, func(k Key) bool { return k.Name == e.name || strings.HasPrefix(k.Name, e.name+".") })
+		if belongs || distance(strings.ToLower(e.name), section) <= 2 {
+			r.warnings = append(r.warnings, fault{e.key.Line, fmt.Sprintf("%s has no effect here: the settings are read from the section '%s:' alone, which the file has not", quote(e.name), section)})
+		}
+	}
+}
+
 // value returns the value of a key; nil where it is null.
 func (r *reader) value(k Key, n *yaml.Node) (any, error) {
 	at := n

@@ -43,7 +43,7 @@ func Main() int {
 		return 1
 	}
 	runtime.SetDefaultGOMAXPROCS() // what Start bounded
-	k.lock.Close() // whoever looks now finds a keeper that is ready
+	k.lock.Close()                 // whoever looks now finds a keeper that is ready
 	if err := json.NewEncoder(rep).Encode(report{}); err != nil {
 		log.WithError(err).Warn("whoever asked for the sandbox is gone")
 	}
