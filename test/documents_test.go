@@ -57,7 +57,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range append(docs, filepath.Join(root, "README.md"), filepath.Join(root, "ARCHITECTURE.md")) {
+	for _, doc := range append(docs, filepath.Join(root, "README.md"), filepath.Join(root, "ARCHITECTURE.md"), filepath.Join(root, "CONTRIBUTING.md")) {
 		b, err := os.ReadFile(doc)
 		if err != nil {
 			t.Fatal(err)
@@ -131,6 +131,24 @@ func TestTheCommandLineIsDocumented(t *testing.T) {
 	for _, status := range []string{"| 124 |", "| 125 |", "| 126 |", "| 127 |", "| 128+N |"} {
 		if !strings.Contains(doc, status) {
 			t.Errorf("docs/CLI.md does not list the status %s", status)
+		}
+	}
+}
+
+// A file, folder or make target that CONTRIBUTING.md names is there.
+func TestContributingNamesWhatIsThere(t *testing.T) {
+	root, doc := theTree(t).root, readDoc(t, "CONTRIBUTING.md")
+	for _, m := range regexp.MustCompile("`([a-z]+/[a-z_./]+|[a-z]+_test\\.go)`").FindAllStringSubmatch(doc, -1) {
+		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil && strings.Contains(m[1], "/") {
+			t.Errorf("CONTRIBUTING.md names %s, which is not there", m[1])
+		}
+	}
+	makefile := readDoc(t, "Makefile")
+	for _, m := range regexp.MustCompile("`?make ([a-z -]+)[`#]").FindAllStringSubmatch(doc, -1) {
+		for _, target := range strings.Fields(m[1]) {
+			if !strings.Contains(makefile, "\n"+target+":") {
+				t.Errorf("CONTRIBUTING.md names make %s, which the Makefile does not have", target)
+			}
 		}
 	}
 }
