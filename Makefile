@@ -44,6 +44,7 @@ cross: ## build for the other processor, and what a Mac gets
 	GOARCH=arm64 $(GO) build -o /dev/null ./cmd/sandboxfs
 	GOARCH=arm64 $(GO) build -o /dev/null ./cmd/sandboxfsd
 	for arch in amd64 arm64; do \
+		GOOS=darwin GOARCH=$$arch $(GO) build ./mapping ./provider || exit 1; \
 		GOOS=darwin GOARCH=$$arch $(GO) vet ./cmd/sandboxfs || exit 1; \
 		GOOS=darwin GOARCH=$$arch $(GO) build -o /dev/null ./cmd/sandboxfs || exit 1; \
 	done
