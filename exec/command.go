@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"os"
 	"path"
 	"strings"
 	"syscall"
@@ -24,6 +25,10 @@ type Command struct {
 	// sandbox's devpts, as its controlling terminal. All output is then in
 	// Stdout; [Process.Stderr] is nil.
 	TTY *Size
+	// Extra, when not nil, is one more descriptor for the command, which finds
+	// it under ExtraFD, a number above 3. Start does not close it.
+	Extra   *os.File
+	ExtraFD int
 }
 
 // Stdin is the source of a command's standard input.
@@ -35,6 +40,9 @@ const (
 	// StdinPipe is a pipe, written by [Process.Stdin].
 	StdinPipe
 )
+
+// maxExtraFD bounds Command.ExtraFD, below any soft limit in use.
+const maxExtraFD = 255
 
 // Size is a terminal's window in characters. 0 rows or columns mean 24 and 80.
 type Size struct{ Rows, Cols uint16 }
@@ -70,6 +78,8 @@ func (c *Command) check() error {
 	switch {
 	case len(c.Argv) == 0 || c.Argv[0] == "":
 		return &StartError{Reason: Invalid, Detail: "no program is named"}
+	case c.Extra != nil && (c.ExtraFD <= scriptNumber || c.ExtraFD > maxExtraFD):
+		return &StartError{Reason: Invalid, Detail: "the number of the further descriptor is out of range"}
 	case !path.IsAbs(c.Dir):
 		return &StartError{Reason: Invalid, Path: c.Dir, Detail: "the working directory must be absolute"}
 	}

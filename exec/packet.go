@@ -12,7 +12,7 @@ const (
 	// a memory file.
 	maxPacket = 64 << 10
 	// maxDescriptors is the most that one message carries.
-	maxDescriptors = 5
+	maxDescriptors = 6
 	// maxBody bounds argv, env and dir: the kernel takes 6 MiB at most.
 	maxBody = 16 << 20
 )

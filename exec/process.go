@@ -163,9 +163,11 @@ func (p *Process) progress(d *decoder) {
 	}
 	p.slot.process.Store(nil)
 	p.finish(nil)
-	if odd {
+	switch {
+	case p.slot.held:
+	case odd:
 		p.slot.discard()
-	} else {
+	default:
 		p.slot.e.release(p.slot)
 	}
 	close(p.done)

@@ -12,6 +12,9 @@ const maxArgument = 32 * 4096
 // scriptFD is the descriptor under which a shell finds a long script.
 const scriptFD = "3"
 
+// scriptNumber is scriptFD as a number.
+const scriptNumber = 3
+
 // longScript finds a script that is too long to be an argument: the word after
 // an option with c (-c, -lc, -ec) of a known shell. It returns the arguments
 // with a short one in its place, and the script.

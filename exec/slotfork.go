@@ -11,7 +11,8 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec/landlock"
 )
 
-// files are the command's descriptors 0, 1, 2 and, for a long script, 3. null is
+// files are the command's descriptors 0, 1, 2, for a long script 3, and the
+// further one. null is
 // what is read where no input is wanted: opened for each command, since flags
 // and locks belong to an open file and would outlive the command with it.
 func (st *slotStart) files(null int) []uintptr {
@@ -34,8 +35,17 @@ func (st *slotStart) files(null int) []uintptr {
 	if st.script {
 		f = append(f, take())
 	}
+	if st.extra > 0 {
+		for len(f) < st.extra {
+			f = append(f, closed)
+		}
+		f = append(f, take())
+	}
 	return f
 }
+
+// closed in a list of descriptors leaves a number free.
+const closed = ^uintptr(0)
 
 // forker is the goroutine on whose thread all commands are forked, waited for
 // and swept: a thread that is inside a Landlock domain, as the commands then

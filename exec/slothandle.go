@@ -34,6 +34,7 @@ type slotHandle struct {
 	limit       uint64    // of its commands' processes
 	idleSince   time.Time // guarded by Executor.mu
 	turn        uint64    // commands sent so far; whoever has acquired the slot owns it
+	held        bool      // it is a [Slot]'s, which keeps it whatever happens
 
 	ready   chan *decoder // the answer to msgConfigure
 	unread  bool          // the slot ended and had not read the last message; read after lost
@@ -205,6 +206,13 @@ func (s *slotHandle) discard() {
 		s.kill()
 	}
 	s.conn.Close()
+}
+
+// putBack gives a slot whose command did not start back to the pool.
+func (s *slotHandle) putBack() {
+	if !s.held {
+		s.e.release(s)
+	}
 }
 
 func (s *slotHandle) isLost() bool {

@@ -39,9 +39,10 @@ type slotStart struct {
 // readStart decodes msgStart. On an error the caller closes fds.
 func readStart(d *decoder, fds []int) (slotStart, error) {
 	var r startRequest
-	d.flags(&r.stdin, &r.tty, &r.script, &r.body)
+	var extra bool
+	d.flags(&r.stdin, &r.tty, &r.script, &r.body, &r.keep, &extra)
 	want := 2
-	for _, f := range []bool{r.stdin, r.script, r.body} {
+	for _, f := range []bool{r.stdin, r.script, r.body, extra} {
 		if f {
 			want++
 		}
@@ -63,7 +64,7 @@ func readStart(d *decoder, fds []int) (slotStart, error) {
 		fds = fds[:want-1]
 	}
 	r.readBody(d)
-	if d.err != nil || len(r.argv) == 0 {
+	if d.err != nil || len(r.argv) == 0 || extra != (r.extra > scriptNumber) {
 		return slotStart{}, errWire
 	}
 	return slotStart{startRequest: r, fds: fds}, nil
@@ -82,6 +83,11 @@ func (s *slot) run() {
 		send(slotSocket, newMessage(msgStarted).num(uint64(pid)).b)
 		ws := s.waitMain(pid)
 		took := time.Since(begun)
+		if st.keep {
+			ended := newMessage(msgEnded).num(uint64(ws)).num(uint64(took)).num(0)
+			send(slotSocket, ended.flags(false).b)
+			continue
+		}
 		left := s.sweep(func() {
 			send(slotSocket, newMessage(msgExited).num(uint64(ws)).num(uint64(took)).b)
 		})

@@ -12,10 +12,10 @@ import (
 // start runs a command in the slot, which is the caller's. The slot is released
 // or discarded here or by the process's end.
 func (s *slotHandle) start(ctx context.Context, c *Command) (*Process, error) {
-	request := startRequest{argv: c.Argv, env: c.Env, dir: c.Dir, tty: c.TTY != nil, stdin: c.Stdin == StdinPipe && c.TTY == nil}
+	request := startRequest{argv: c.Argv, env: c.Env, dir: c.Dir, tty: c.TTY != nil, stdin: c.Stdin == StdinPipe && c.TTY == nil, keep: s.held}
 	io, err := openStreams(c)
 	if err != nil {
-		s.e.release(s)
+		s.putBack()
 		return nil, resourceError(c.Argv[0], err)
 	}
 	defer io.closeTheirs()
@@ -23,7 +23,15 @@ func (s *slotHandle) start(ctx context.Context, c *Command) (*Process, error) {
 		request.argv, request.script = short, true
 		if err := io.attach("script", []byte(script)); err != nil {
 			io.closeOurs()
-			s.e.release(s)
+			s.putBack()
+			return nil, resourceError(c.Argv[0], err)
+		}
+	}
+	if c.Extra != nil {
+		request.extra = c.ExtraFD
+		if err := io.lend(c.Extra); err != nil {
+			io.closeOurs()
+			s.putBack()
 			return nil, resourceError(c.Argv[0], err)
 		}
 	}
@@ -37,14 +45,14 @@ func (s *slotHandle) start(ctx context.Context, c *Command) (*Process, error) {
 		}
 		if err != nil {
 			io.closeOurs()
-			s.e.release(s)
+			s.putBack()
 			if errors.Is(err, syscall.E2BIG) {
 				return nil, &StartError{Reason: TooLong, Path: c.Argv[0], Err: syscall.E2BIG}
 			}
 			return nil, resourceError(c.Argv[0], err)
 		}
 	}
-	message := newMessage(msgStart).flags(request.stdin, request.tty, request.script, request.body)
+	message := newMessage(msgStart).flags(request.stdin, request.tty, request.script, request.body, request.keep, c.Extra != nil)
 	if !request.body {
 		message.b = append(message.b, body...)
 	}
@@ -90,7 +98,7 @@ func (s *slotHandle) start(ctx context.Context, c *Command) (*Process, error) {
 	case msgFailed:
 		serr := &StartError{Reason: Reason(d.num()), Err: syscall.Errno(d.num()), Path: d.str(), Detail: d.str()}
 		_, err := fail(serr)
-		s.e.release(s)
+		s.putBack()
 		return nil, err
 	default:
 		s.kill()

@@ -82,6 +82,23 @@ func (s *streams) attach(name string, content []byte) error {
 	return nil
 }
 
+// lend adds a copy of a file's descriptor to what is sent.
+func (s *streams) lend(f *os.File) error {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	fd := -1
+	if err := raw.Control(func(n uintptr) { fd, err = unix.FcntlInt(n, unix.F_DUPFD_CLOEXEC, 0) }); err != nil {
+		return err
+	}
+	if err != nil {
+		return os.NewSyscallError("fcntl", err)
+	}
+	s.foreign = append(s.foreign, fd)
+	return nil
+}
+
 func (s *streams) theirs() []int { return s.foreign }
 
 func (s *streams) closeTheirs() {

@@ -42,7 +42,9 @@ type startRequest struct {
 	stdin  bool // a descriptor for stdin is sent; else /dev/null
 	tty    bool // one descriptor, the terminal, stands for all three streams
 	script bool // a descriptor with a script is sent, to become 3
-	body   bool // argv, env and dir are in a descriptor, not in the message
+	body   bool // argv, env, dir and extra are in a descriptor, not in the message
+	keep   bool // what the command leaves running is not ended with it
+	extra  int  // one more descriptor is sent, to become this one; 0: none
 	argv   []string
 	env    []string
 	dir    string
@@ -143,9 +145,10 @@ func (d *decoder) flags(flags ...*bool) {
 
 // body encodes the part of a start request that can be large.
 func (r *startRequest) appendBody(e *encoder) *encoder {
-	return e.list(r.argv).list(r.env).str(r.dir)
+	return e.list(r.argv).list(r.env).str(r.dir).num(uint64(r.extra))
 }
 
 func (r *startRequest) readBody(d *decoder) {
 	r.argv, r.env, r.dir = d.list(), d.list(), d.str()
+	r.extra = int(min(d.num(), maxExtraFD))
 }

@@ -10,6 +10,8 @@ import (
 // and for all, that it takes no more.
 type activity struct {
 	now func() time.Time
+	// jobs counts the background jobs of sessions, which are something to do.
+	jobs func() int
 
 	mu       sync.Mutex
 	busy     int // calls under way, commands among them
@@ -25,7 +27,7 @@ type activity struct {
 }
 
 func newActivity(now func() time.Time) *activity {
-	return &activity{now: now, last: now(), changed: make(chan struct{}), ended: make(chan struct{}), closed: make(chan struct{})}
+	return &activity{now: now, jobs: func() int { return 0 }, last: now(), changed: make(chan struct{}), ended: make(chan struct{}), closed: make(chan struct{})}
 }
 
 // enter begins a call; ok is false when the guest is ending.
@@ -78,12 +80,18 @@ func (a *activity) drain() {
 	a.draining = true
 }
 
-// drainIfIdle takes no more calls if there is none, and says whether so.
+// drainIfIdle takes no more calls if there is none and no job lives, and says
+// whether so, or how many there are.
 func (a *activity) drainIfIdle(atLeast time.Duration) (idle bool, busy int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.busy > 0 || a.now().Sub(a.last) < atLeast {
 		return false, a.busy
+	}
+	// Counted under the lock: no command can begin meanwhile and leave one.
+	if n := a.jobs(); n > 0 {
+		a.last = a.now()
+		return false, n
 	}
 	a.draining = true
 	return true, 0

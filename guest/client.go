@@ -22,6 +22,9 @@ type ClientOptions struct {
 	ID, Thread string
 	// Dial connects to the guest. Its errors mean that nothing started.
 	Dial func(context.Context) (net.Conn, error)
+	// SessionEnv is added to the environment of each session that a command of
+	// this client makes. The names are POSIX names.
+	SessionEnv map[string]string
 	// DownloadRoot is the directory below which downloads are allowed; empty
 	// means /mnt/user-data.
 	DownloadRoot string
@@ -38,6 +41,8 @@ var (
 	_ provider.Sandbox   = (*Client)(nil)
 	_ provider.Starter   = (*Client)(nil)
 	_ provider.Describer = (*Client)(nil)
+	_ provider.Sessioner = (*Client)(nil)
+	_ provider.JobKeeper = (*Client)(nil)
 )
 
 // Deadlines of the calls that are not commands.

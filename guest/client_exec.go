@@ -45,6 +45,9 @@ func (c *Client) start(ctx context.Context, cmd provider.Command) (*clientProces
 		return nil, c.given(opExecute, "", err)
 	}
 	wire := toWireCommand(cmd)
+	if cmd.Session != "" {
+		wire.SessionEnv = toWireEnv(c.o.SessionEnv)
+	}
 	// Without a bound the guest would have to hold it all: it comes live, and
 	// is held here.
 	bounded := cmd.MaxOutput >= 0
@@ -125,6 +128,9 @@ func (p *clientProcess) awaitStart(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = p.conn.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	t, payload, err := p.read()
+	for err == nil && t == frame.Ping { // it waits for its session's turn
+		t, payload, err = p.read()
+	}
 	if err != nil {
 		if cause := ctx.Err(); cause != nil {
 			return p.c.given(opExecute, "", cause)

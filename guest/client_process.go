@@ -172,7 +172,7 @@ func (p *clientProcess) ended(payload []byte) (*provider.Result, error) {
 		return nil, p.c.fail(opExecute, "", provider.Unavailable, "the command's output could not be written, so it was ended", "", p.writeErr)
 	}
 	return &provider.Result{
-		ExitCode: w.ExitCode & 0xff, Signal: max(w.Signal, 0), TimedOut: w.TimedOut, LeftRunning: max(w.LeftRunning, 0), Duration: max(time.Duration(w.DurationNS), 0),
+		ExitCode: w.ExitCode & 0xff, Signal: max(w.Signal, 0), TimedOut: w.TimedOut, LeftRunning: max(w.LeftRunning, 0), Duration: max(time.Duration(w.DurationNS), 0), Session: change(w.Session),
 		Stdout: p.stdout.output(w.StdoutOmitted), Stderr: p.stderr.output(w.StderrOmitted),
 	}, nil
 }

@@ -35,6 +35,7 @@ func (c *Client) checkInfo(in provider.Info) *provider.Info {
 	out := provider.Info{
 		ID: c.o.ID, Thread: word(in.Thread), User: word(in.User), Provider: word(in.Provider), Created: word(in.Created),
 		State: "idle", IdleSeconds: max(in.IdleSeconds, 0), Commands: max(in.Commands, 0),
+		Sessions: max(in.Sessions, 0), Jobs: max(in.Jobs, 0),
 	}
 	if out.ID == "" {
 		out.ID = word(in.ID)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/exec"
+	"github.com/sandboxfs/sandboxfs/exec/shell"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
 
@@ -19,9 +20,6 @@ const opExecute = "execute"
 func (s *server) prepare(c provider.Command, stdin bool) (exec.Command, error) {
 	if err := c.Validate(); err != nil {
 		return exec.Command{}, err
-	}
-	if c.Session != "" {
-		return exec.Command{}, &provider.Error{Kind: provider.Invalid, Op: opExecute, Reason: "sessions are not supported here yet", Next: "run the command without a session, as a one-shot"}
 	}
 	if c.TTY != nil && strings.ContainsRune(c.TTY.Term, 0) {
 		return exec.Command{}, &provider.Error{Kind: provider.Invalid, Op: opExecute, Reason: "the terminal's name holds a NUL byte"}
@@ -81,6 +79,13 @@ func timeoutOf(c provider.Command) time.Duration {
 func notStarted(err error) (res *wireResult, line string, failed error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, exec.ErrClosed) {
 		return nil, "", errEnding()
+	}
+	var known *provider.Error
+	if errors.As(err, &known) {
+		return nil, "", known
+	}
+	if errors.Is(err, shell.ErrClosed) {
+		return nil, "", &provider.Error{Kind: provider.Conflict, Op: opExecute, Reason: "the session was closed before the command began", Next: "run it again, in a new session", Err: err}
 	}
 	var start *exec.StartError
 	if !errors.As(err, &start) {

@@ -2,6 +2,7 @@ package guest
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/exec/shell"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
 
@@ -54,7 +56,15 @@ func (s *server) handleExec(w http.ResponseWriter, r *http.Request) {
 	st := newStream(s, conn, bufferedReader(conn, rw.Reader), &wire, timeoutOf(c))
 	st.counted = sync.OnceFunc(s.activity.command())
 	defer st.counted()
-	st.run(r.Context(), x)
+	if c.Session == "" {
+		st.run(r.Context(), func(ctx context.Context) (process, error) { return s.launch.start(ctx, x) })
+		return
+	}
+	st.runQueued(r.Context(), func(ctx context.Context) (process, error) {
+		return s.sessions.start(ctx, c.Session, sessionCommand{
+			Command: shell.Command{Text: c.Script, Dir: c.Dir, Env: c.Env, Stdin: wire.Stdin}, env: fromWireEnv(wire.SessionEnv),
+		})
+	})
 }
 
 // upgrade accepts, and takes away the deadlines of net/http.

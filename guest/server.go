@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/exec"
+	"github.com/sandboxfs/sandboxfs/exec/shell"
 	"github.com/sandboxfs/sandboxfs/guest/file"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -93,6 +94,7 @@ func serve(ctx context.Context, ln net.Listener, o ServerOptions, l launcher) er
 		h.Close()
 	}
 	s.activity.wait(stop)
+	s.sessions.closeAll()
 	s.activity.close()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -108,6 +110,7 @@ type server struct {
 	files    *file.Files
 	activity *activity
 	base     environment
+	sessions *sessions
 	// endCommands ends every command that runs.
 	endCommands context.CancelFunc
 }
@@ -127,7 +130,16 @@ func newServer(o ServerOptions, l launcher) *server {
 		silent.SetOutput(discard{})
 		o.Log = silent
 	}
-	return &server{o: o, log: o.Log, launch: l, files: file.New(), activity: newActivity(time.Now), base: baseEnvironment(o)}
+	s := &server{o: o, log: o.Log, launch: l, files: file.New(), activity: newActivity(time.Now), base: baseEnvironment(o)}
+	s.sessions = newSessions(
+		shell.Options{Executor: o.Executor, Path: s.base.shell, Dir: s.defaultDir},
+		func(extra map[string]string) []string { return s.base.of(provider.Command{Script: ":", Env: extra}) },
+		time.Now)
+	s.activity.jobs = func() int {
+		_, jobs := s.sessions.count()
+		return jobs
+	}
+	return s
 }
 
 // handler routes the calls. Every one of them counts as activity, but for
@@ -137,8 +149,12 @@ func (s *server) handler() http.Handler {
 	m.HandleFunc("GET "+routeStatus, s.handleStatus)
 	m.HandleFunc("POST "+routeStop, s.handleStop)
 	m.HandleFunc("GET "+routeSandbox, s.handleSandbox)
+	m.HandleFunc("GET "+routeSessions, s.handleSessions)
+	m.HandleFunc("GET "+routeJobs, s.handleJobs)
 	for pattern, h := range map[string]http.HandlerFunc{
 		"POST " + routeExec:        s.handleExec,
+		"DELETE " + routeSessions:  s.handleCloseSession,
+		"DELETE " + routeJobs:      s.handleStopJob,
 		"GET " + routeRead:         s.handleRead,
 		"POST " + routeWrite:       s.handleWrite,
 		"POST " + routeReplace:     s.handleReplace,

@@ -12,9 +12,10 @@ import (
 func (s *server) handleStatus(w http.ResponseWriter, _ *http.Request) {
 	busy, commands, idle := s.activity.look()
 	info := s.o.Identity
+	info.Sessions, info.Jobs = s.sessions.count()
 	info.Commands, info.IdleSeconds = commands, idle.Seconds()
 	info.State = "idle"
-	if commands > 0 {
+	if commands > 0 || info.Jobs > 0 {
 		info.State = "running"
 	}
 	if !s.base.hasBash() {

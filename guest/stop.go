@@ -37,7 +37,7 @@ func (s *server) handleStop(w http.ResponseWriter, r *http.Request) {
 	switch body.When {
 	case StopIfIdle.String():
 		if ok, busy := s.activity.drainIfIdle(0); !ok {
-			s.writeError(w, &provider.Error{Kind: provider.Conflict, Op: op, Reason: fmt.Sprintf("it is busy with %d calls", busy), Next: "wait until they end, or stop it now"})
+			s.writeError(w, &provider.Error{Kind: provider.Conflict, Op: op, Reason: fmt.Sprintf("it is busy with %d calls, commands or jobs", busy), Next: "wait until they end, or stop it now"})
 			return
 		}
 	case StopNow.String():

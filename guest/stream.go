@@ -78,8 +78,8 @@ func (s *stream) sendJSON(t frame.Type, body any) {
 }
 
 // run starts the command and sees it to its end.
-func (s *stream) run(ctx context.Context, x exec.Command) {
-	p, err := s.server.launch.start(ctx, x)
+func (s *stream) run(ctx context.Context, start func(context.Context) (process, error)) {
+	p, err := start(ctx)
 	if err != nil {
 		s.fail(err)
 		return
@@ -93,7 +93,7 @@ func (s *stream) run(ctx context.Context, x exec.Command) {
 
 	var outputs sync.WaitGroup
 	outputs.Go(func() { s.pump(p.stdout(), stdout) })
-	if r := p.stderr(); r != nil && x.TTY == nil {
+	if r := p.stderr(); r != nil && s.wire.TTY == nil {
 		outputs.Go(func() { s.pump(r, stderr) })
 	}
 	s.work.Go(s.readClient)
@@ -121,6 +121,11 @@ func (s *stream) finish(status exec.Status, err error, timedOut bool, stdout, st
 		s.sendJSON(frame.Failed, toWire(&provider.Error{Kind: provider.Internal, Op: opExecute, Reason: "the command was lost while it ran", Next: "look at what it did before running it again"}))
 	} else {
 		res := wireResult{ExitCode: status.ExitCode, Signal: status.Signal, TimedOut: timedOut, LeftRunning: status.LeftRunning, DurationNS: int64(status.Duration)}
+		if p, ok := s.proc.(interface {
+			session() *provider.SessionChange
+		}); ok {
+			res.Session = p.session()
+		}
 		if timedOut {
 			res.ExitCode = provider.ExitTimeout
 		}

@@ -13,12 +13,15 @@ const (
 	routeStatus  = "/v1/sandboxfs/status"
 	routeStop    = "/v1/sandboxfs/stop"
 	routeExec    = "/v1/sandboxfs/exec"
+	routeJobs    = "/v1/sandboxfs/jobs"
 	routeRead    = "/v1/sandboxfs/file/read"
 	routeWrite   = "/v1/sandboxfs/file/write"
 	routeReplace = "/v1/sandboxfs/file/replace"
 	routeList    = "/v1/sandboxfs/file/list"
 	routeGlob    = "/v1/sandboxfs/file/glob"
 	routeGrep    = "/v1/sandboxfs/file/grep"
+
+	routeSessions = "/v1/sandboxfs/sessions"
 )
 
 // The routes of the AIO API.
@@ -72,6 +75,18 @@ type wireCommand struct {
 	CaptureStdout bool   `json:"capture_stdout,omitempty"`
 	CaptureStderr bool   `json:"capture_stderr,omitempty"`
 	Session       string `json:"session,omitempty"`
+	// SessionEnv is added to the environment of a session that this command
+	// makes.
+	SessionEnv map[string][]byte `json:"session_env,omitempty"`
+}
+
+// wireSessions and wireJobs are the answers of the listing routes.
+type wireSessions struct {
+	Sessions []provider.SessionInfo `json:"sessions"`
+}
+
+type wireJobs struct {
+	Jobs []provider.Job `json:"jobs"`
 }
 
 type wireTTY struct {
@@ -88,16 +103,33 @@ func toWireCommand(c provider.Command) *wireCommand {
 	for _, a := range c.Argv {
 		w.Argv = append(w.Argv, []byte(a))
 	}
-	if len(c.Env) > 0 {
-		w.Env = make(map[string][]byte, len(c.Env))
-		for k, v := range c.Env {
-			w.Env[k] = []byte(v)
-		}
-	}
+	w.Env = toWireEnv(c.Env)
 	if c.TTY != nil {
 		w.TTY = &wireTTY{Term: c.TTY.Term, Rows: c.TTY.Rows, Cols: c.TTY.Cols}
 	}
 	return w
+}
+
+func toWireEnv(env map[string]string) map[string][]byte {
+	if len(env) == 0 {
+		return nil
+	}
+	w := make(map[string][]byte, len(env))
+	for k, v := range env {
+		w[k] = []byte(v)
+	}
+	return w
+}
+
+func fromWireEnv(w map[string][]byte) map[string]string {
+	if len(w) == 0 {
+		return nil
+	}
+	env := make(map[string]string, len(w))
+	for k, v := range w {
+		env[k] = string(v)
+	}
+	return env
 }
 
 // millis rounds away from zero, so that a tiny timeout is not none.
@@ -119,12 +151,7 @@ func (w *wireCommand) command() provider.Command {
 	for _, a := range w.Argv {
 		c.Argv = append(c.Argv, string(a))
 	}
-	if len(w.Env) > 0 {
-		c.Env = make(map[string]string, len(w.Env))
-		for k, v := range w.Env {
-			c.Env[k] = string(v)
-		}
-	}
+	c.Env = fromWireEnv(w.Env)
 	if w.TTY != nil {
 		c.TTY = &provider.TTY{Term: w.TTY.Term, Rows: w.TTY.Rows, Cols: w.TTY.Cols}
 	}
@@ -140,6 +167,8 @@ type wireResult struct {
 	DurationNS    int64 `json:"duration_ns"`
 	StdoutOmitted int64 `json:"stdout_omitted,omitempty"`
 	StderrOmitted int64 `json:"stderr_omitted,omitempty"`
+
+	Session *provider.SessionChange `json:"session,omitempty"`
 }
 
 // wireStatus is the answer of the status route.

@@ -102,7 +102,7 @@ type Info struct {
 	Thread   string `json:"thread"`
 	User     string `json:"user"`
 	Provider string `json:"provider"`
-	// State is "running", "idle" (no command runs), "starting", "dead", or
+	// State is "running", "idle" (no command and no job runs), "starting", "dead", or
 	// "unknown" where it does not answer.
 	State string `json:"state"`
 	// Created is in RFC 3339 with a zone.
@@ -111,6 +111,10 @@ type Info struct {
 	IdleSeconds float64 `json:"idle_seconds"`
 	// Commands is the number of commands running now.
 	Commands int `json:"commands"`
+	// Sessions and Jobs count the live sessions and their background jobs. A
+	// sandbox with a job is not idle.
+	Sessions int `json:"sessions"`
+	Jobs     int `json:"jobs"`
 	// Isolation says which mechanism stands behind each promise, by name:
 	// "tier", "net", "tree_end", "limits", "seccomp", "landlock",
 	// "passthrough" and so on.
