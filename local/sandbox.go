@@ -42,11 +42,13 @@ var (
 	_ provider.Sandbox   = (*Sandbox)(nil)
 	_ provider.Starter   = (*Sandbox)(nil)
 	_ provider.Describer = (*Sandbox)(nil)
+	_ provider.Sessioner = (*Sandbox)(nil)
+	_ provider.JobKeeper = (*Sandbox)(nil)
 )
 
 func newSandbox(p *Provider, id string, key mapping.Key) *Sandbox {
 	s := &Sandbox{p: p, id: id, key: key}
-	s.client = guest.NewClient(guest.ClientOptions{ID: id, Thread: key.String(), Dial: s.dial})
+	s.client = guest.NewClient(guest.ClientOptions{ID: id, Thread: key.String(), Dial: s.dial, SessionEnv: p.cfg.Environment})
 	return s
 }
 
@@ -123,8 +125,11 @@ func reading[T any](ctx context.Context, s *Sandbox, call func() (T, error)) (T,
 // deathMoment is how long a killed keeper may take to be seen dead.
 const deathMoment = 200 * time.Millisecond
 
-func (s *Sandbox) withEnvironment(c provider.Command) provider.Command {
-	if len(s.p.cfg.Environment) == 0 {
+// complete gives a command what the configuration says of all of them. A session
+// gets the environment once, when it is made: what its commands do to it stays.
+func (s *Sandbox) complete(c provider.Command) provider.Command {
+	c = s.withSession(c)
+	if len(s.p.cfg.Environment) == 0 || c.Session != "" {
 		return c
 	}
 	env := make(map[string]string, len(s.p.cfg.Environment)+len(c.Env))
@@ -140,12 +145,12 @@ func (s *Sandbox) withEnvironment(c provider.Command) provider.Command {
 
 // Execute implements [provider.Sandbox].
 func (s *Sandbox) Execute(ctx context.Context, c provider.Command) (*provider.Result, error) {
-	return again(ctx, s, func() (*provider.Result, error) { return s.client.Execute(ctx, s.withEnvironment(c)) })
+	return again(ctx, s, func() (*provider.Result, error) { return s.client.Execute(ctx, s.complete(c)) })
 }
 
 // Start implements [provider.Starter].
 func (s *Sandbox) Start(ctx context.Context, c provider.Command) (provider.Process, error) {
-	return again(ctx, s, func() (provider.Process, error) { return s.client.Start(ctx, s.withEnvironment(c)) })
+	return again(ctx, s, func() (provider.Process, error) { return s.client.Start(ctx, s.complete(c)) })
 }
 
 // Describe implements [provider.Describer]. It does not start the sandbox.

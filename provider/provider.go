@@ -42,6 +42,12 @@ type Lister interface {
 	List(ctx context.Context) ([]Info, error)
 }
 
+// Finder is a provider that can return a key's live sandbox without starting
+// one, to look at it. Kind: not found.
+type Finder interface {
+	Find(ctx context.Context, key mapping.Key) (Sandbox, error)
+}
+
 // Stopper is a provider that can end a sandbox now, with everything that
 // runs in it. Stopping one that is gone is no error.
 type Stopper interface {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
@@ -19,6 +20,8 @@ import (
 // asked for, terminal, and waits for it. The command's status comes back as
 // an [exitStatus].
 func attach(ctx context.Context, s provider.Starter, cmd provider.Command) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if cmd.TTY != nil && isTerminal(os.Stdin) {
 		old, err := term.MakeRaw(int(os.Stdin.Fd()))
@@ -34,7 +37,7 @@ func attach(ctx context.Context, s provider.Starter, cmd provider.Command) error
 		}
 	}
 	defer signal.Stop(signals)
-	process, err := s.Start(ctx, cmd)
+	process, err := startUnlessInterrupted(ctx, s, cmd, signals, cancel)
 	if err != nil {
 		return err
 	}
@@ -45,6 +48,13 @@ func attach(ctx context.Context, s provider.Starter, cmd provider.Command) error
 	if err != nil {
 		return err
 	}
+	if change := result.Session; change != nil {
+		text := "session " + cmd.Session + ": " + change.Reason
+		if len(change.Lost) > 0 {
+			text += "; lost: " + strings.Join(change.Lost, ", ")
+		}
+		fmt.Fprintln(os.Stderr, "sandboxfs:", strings.ReplaceAll(text, "\n", " "))
+	}
 	if result.TimedOut {
 		report(fmt.Errorf("the command was ended after its timeout of %v", cmd.Timeout))
 	}
@@ -52,6 +62,37 @@ func attach(ctx context.Context, s provider.Starter, cmd provider.Command) error
 		return nil
 	}
 	return exitStatus(result.ExitCode)
+}
+
+// startUnlessInterrupted starts a command. One of a session may have to wait for
+// its turn; until then a signal that would end it takes it out of the queue.
+func startUnlessInterrupted(ctx context.Context, s provider.Starter, cmd provider.Command, signals <-chan os.Signal, giveUp context.CancelFunc) (provider.Process, error) {
+	if cmd.Session == "" {
+		return s.Start(ctx, cmd)
+	}
+	type started struct {
+		p   provider.Process
+		err error
+	}
+	done := make(chan started, 1)
+	go func() {
+		p, err := s.Start(ctx, cmd)
+		done <- started{p, err}
+	}()
+	for {
+		select {
+		case got := <-done:
+			return got.p, got.err
+		case sig := <-signals:
+			if number, ok := sig.(unix.Signal); ok && number != unix.SIGWINCH && number != unix.SIGUSR1 && number != unix.SIGUSR2 {
+				giveUp()
+				if got := <-done; got.err == nil {
+					got.p.Wait()
+				}
+				return nil, exitStatus(provider.ExitSignalBase + int(number))
+			}
+		}
+	}
 }
 
 // stdinOf decides what the command reads: this process's standard input where

@@ -22,6 +22,8 @@ func execCommand() *cli.Command {
 		Description: "The sandbox is started where there is none. Standard input is passed on where it is\n" +
 			"a pipe or a file, and /dev/null where it is a terminal. What the command leaves\n" +
 			"running is ended with it.\n\n" +
+			"With --session NAME the one argument is shell text, run by a shell that is kept: its\n" +
+			"directory, variables, functions and background jobs are there for the next command.\n\n" +
 			"Exit status: the command's own; 128+N after signal N; 124 our timeout; 125 our own\n" +
 			"failure or wrong usage; 126 not executable; 127 not found.",
 		Flags: append([]cli.Flag{
@@ -30,6 +32,7 @@ func execCommand() *cli.Command {
 			&cli.Int64Flag{Name: "max-output", Usage: "bound each stream to `BYTES`, keeping head and tail; 0 for no bound"},
 			&cli.StringFlag{Name: "workdir", Aliases: []string{"C"}, Usage: "working `directory`, a virtual path (default: the workspace)"},
 			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "set `KEY=VALUE` in the command's environment; may be repeated"},
+			&cli.StringFlag{Name: "session", Usage: "run shell text in the thread's session of this `name`, which keeps its state"},
 			&cli.BoolFlag{Name: "tty", Aliases: []string{"t"}, Usage: "give the command a terminal"},
 			&cli.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: "pass standard input on even from a terminal"},
 			&cli.BoolFlag{Name: "no-stdin", Aliases: []string{"n"}, Usage: "do not read standard input"},
@@ -61,12 +64,33 @@ func execCommand() *cli.Command {
 				Argv: argv, Dir: c.String("workdir"), Env: env, Timeout: timeout, MaxOutput: c.Int64("max-output"),
 				Stdin: stdinOf(c),
 			}
+			if c.IsSet("session") {
+				if err := inSession(c, &cmd); err != nil {
+					return err
+				}
+			}
 			if c.Bool("tty") {
 				cmd.TTY, cmd.Stdin = newTTY(), os.Stdin
 			}
 			return execute(c, cmd)
 		},
 	}
+}
+
+// inSession makes a session's command: its one argument is shell text.
+func inSession(c *cli.Context, cmd *provider.Command) error {
+	cmd.Session = c.String("session")
+	switch {
+	case !provider.IsSessionName(cmd.Session):
+		return usageError{fmt.Sprintf("%q is not the name of a session: use 1 to 64 letters, digits, '_' and '-'", cmd.Session)}
+	case c.Bool("tty"):
+		return usageError{"a session's shell has no terminal; give either --tty or --session"}
+	case len(cmd.Argv) > 1:
+		return usageError{fmt.Sprintf("a session takes one argument, which is shell text; write: sandboxfs exec --session %s %s -- '%s'",
+			cmd.Session, c.Args().First(), strings.ReplaceAll(strings.Join(cmd.Argv, " "), "'", `'\''`))}
+	}
+	cmd.Script, cmd.Argv = cmd.Argv[0], nil
+	return nil
 }
 
 // commandOf returns what follows the thread, without a leading "--".

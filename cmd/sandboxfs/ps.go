@@ -47,13 +47,13 @@ func ps(c *cli.Context) error {
 		}
 		return nil
 	}
-	t := newTable(os.Stdout, "THREAD", "USER", "PROVIDER", "STATE", "COMMANDS", "IDLE", "TIER", "NET")
+	t := newTable(os.Stdout, "THREAD", "USER", "PROVIDER", "STATE", "COMMANDS", "JOBS", "IDLE", "TIER", "NET")
 	for _, i := range infos {
 		idle := "-"
 		if i.State == "idle" {
 			idle = time.Duration(i.IdleSeconds * float64(time.Second)).Round(time.Second).String()
 		}
-		t.row(i.Thread, i.User, i.Provider, i.State, i.Commands, idle, i.Isolation["tier"], i.Isolation["net"])
+		t.row(i.Thread, i.User, i.Provider, i.State, i.Commands, i.Jobs, idle, i.Isolation["tier"], i.Isolation["net"])
 	}
 	return t.flush()
 }

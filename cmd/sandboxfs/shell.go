@@ -32,9 +32,9 @@ func shellCommand() *cli.Command {
 			if err := onlyThread(c); err != nil {
 				return err
 			}
-			cmd := provider.Command{Script: batchShell, Timeout: -1, Stdin: os.Stdin}
+			cmd := provider.Command{Argv: []string{"/bin/sh", "-c", batchShell}, Timeout: -1, Stdin: os.Stdin}
 			if isTerminal(os.Stdin) {
-				cmd.Script, cmd.TTY = interactiveShell, newTTY()
+				cmd.Argv[2], cmd.TTY = interactiveShell, newTTY()
 			}
 			return execute(c, cmd)
 		},

@@ -128,7 +128,11 @@ func (p *private) remove(name string) {
 // close lets the files go with the last descriptor.
 func (p *private) close() {
 	if p.path != "" {
-		os.RemoveAll(p.path)
+		names, _ := p.dir.Readdirnames(-1)
+		for _, name := range names {
+			p.remove(name)
+		}
+		os.Remove(p.path)
 	}
 	p.dir.Close()
 }

@@ -40,17 +40,13 @@ func runCases(t *testing.T, w *world) {
 
 // isLater tells the cases whose feature is not there yet.
 func isLater(c Case) bool {
-	_, session := c.Find(Session)
 	_, net := c.Find(Net)
-	return session || net
+	return net
 }
 
 // skipCase skips what cannot be run here.
 func (w *world) skipCase(t *testing.T, c Case) {
 	t.Helper()
-	if _, ok := c.Find(Session); ok {
-		testenv.SkipArchitectural(t, "later: sandboxes have no sessions yet")
-	}
 	if n, ok := c.Find(Net); ok {
 		testenv.SkipArchitectural(t, "later: sandboxes have no network mode "+n.Text+" yet")
 	}
@@ -118,6 +114,9 @@ func (w *world) runCase(t *testing.T, c Case) {
 			t.Error(err)
 		}
 	}
+	if _, ok := c.Find(Session); ok {
+		r.nextCommands(c)
+	}
 	r.alwaysHolds(o)
 }
 
@@ -149,6 +148,9 @@ func (r *trial) runSnippet(c Case) Outcome {
 		flags = append(flags, "--timeout", e.Limit.String())
 	}
 	script := r.variables() + c.Snippet
+	if _, ok := c.Find(Session); ok {
+		return r.inSession(script, flags...)
+	}
 	if strings.ContainsRune(script, 0) {
 		return r.runThroughCall(script)
 	}

@@ -24,8 +24,8 @@ type Facts struct {
 	Limit time.Duration
 }
 
-// Sandbox is what the suite is about.
-type Sandbox interface {
+// keeper is what the suite is about.
+type keeper interface {
 	provider.Sandbox
 	provider.Starter
 	provider.Sessioner
@@ -59,7 +59,7 @@ func Run(t *testing.T, open func(testing.TB) provider.Sandbox, f Facts) {
 			if c.bash && f.NoBash {
 				testenv.SkipArchitectural(t, "sh keeps no such state")
 			}
-			s, ok := open(t).(Sandbox)
+			s, ok := open(t).(keeper)
 			if !ok {
 				testenv.SkipArchitectural(t, "this sandbox keeps no sessions (provider.Sessioner, provider.JobKeeper)")
 			}
@@ -81,7 +81,7 @@ func Run(t *testing.T, open func(testing.TB) provider.Sandbox, f Facts) {
 // env is one test's world.
 type env struct {
 	*testing.T
-	s    Sandbox
+	s    keeper
 	f    Facts
 	ctx  context.Context //nolint:containedctx // that of the test
 	name string          // of its session
