@@ -18,6 +18,16 @@ const (
 	ServerChecks
 )
 
+// Audience says which users of the host may use a mount at all.
+type Audience int
+
+const (
+	// Everybody may; Permissions decides what they may do.
+	Everybody Audience = iota
+	// MounterOnly shuts out every user but the one who mounts, root too.
+	MounterOnly
+)
+
 // MountOptions describe a mount made by [MountDetached].
 type MountOptions struct {
 	// Source is what df and the mount table show, "sandboxfs" unless set. It
@@ -25,12 +35,14 @@ type MountOptions struct {
 	Source string
 	// Permissions is KernelChecks unless set.
 	Permissions Permissions
+	// Audience is Everybody unless set.
+	Audience Audience
 }
 
 // MountDetached opens /dev/fuse and mounts it nowhere yet: it returns the
 // device for [Tree.Serve] and the mount for [Attach]. Closing an unattached
 // mount ends it. It needs root (CAP_SYS_ADMIN in the user namespace of the
-// caller). Every user may use the mount; it is nosuid and nodev.
+// caller). The mount is nosuid and nodev.
 func MountDetached(o MountOptions) (device, mount *os.File, err error) {
 	if o.Source == "" {
 		o.Source = "sandboxfs"
@@ -62,7 +74,10 @@ func mountFD(device int, o MountOptions) (int, error) {
 			return -1, fmt.Errorf("fs: mount setting %s: %w", s[0], err)
 		}
 	}
-	flags := []string{"allow_other"}
+	var flags []string
+	if o.Audience == Everybody {
+		flags = append(flags, "allow_other")
+	}
 	if o.Permissions == KernelChecks {
 		flags = append(flags, "default_permissions")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/guest"
+	"github.com/sandboxfs/sandboxfs/internal/mounter"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -155,8 +156,8 @@ func (p *Provider) bury(ctx context.Context, dir *rundir.Dir) error {
 	return nil
 }
 
-// Collect removes what crashed sandboxes of this host user left. What cannot
-// be removed keeps nobody from removing the rest.
+// Collect removes what crashed sandboxes and killed mounts of this host user
+// left. What cannot be removed keeps nobody from removing the rest.
 func (p *Provider) Collect(ctx context.Context) ([]provider.Removed, error) {
 	dirs, err := p.run.List()
 	if err != nil {
@@ -180,6 +181,11 @@ func (p *Provider) Collect(ctx context.Context) ([]provider.Removed, error) {
 		}
 		// A sandbox that was never ready has no id.
 		removed = append(removed, provider.RemovedOf(mapping.Key{User: st.User, Thread: st.Thread}, "runtime state", st.ID))
+	}
+	mounts, err := mounter.Collect(p.run)
+	removed = append(removed, mounts...)
+	if err != nil {
+		errs = append(errs, mountError("gc", "", err))
 	}
 	// Groups whose sandbox is in no runtime directory any more.
 	groups, err := cgroup.Abandoned(abandonedAfter)

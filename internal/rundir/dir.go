@@ -23,7 +23,7 @@ const (
 	logFile   = "log"
 )
 
-// Dir is the runtime directory of one sandbox. It holds no descriptor; its
+// Dir is the runtime directory of one sandbox or one mount. It holds no descriptor; its
 // methods may be called whether or not it exists.
 type Dir struct {
 	root *Root
@@ -68,21 +68,30 @@ func (d *Dir) make() (*os.File, error) { return hostpath.MakeDirs(d.root.dir, 0o
 // ReadState reads the recorded state.
 func (d *Dir) ReadState() (State, error) {
 	var s State
+	err := d.ReadRecord(&s)
+	return s, err
+}
+
+// ReadRecord reads what the directory's owner recorded, into a pointer.
+func (d *Dir) ReadRecord(into any) error {
 	f, err := d.openFile(stateFile, unix.O_RDONLY)
 	if err != nil {
-		return s, err
+		return err
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
 	if err != nil {
-		return s, err
+		return err
 	}
-	return s, json.Unmarshal(b, &s)
+	return json.Unmarshal(b, into)
 }
 
 // WriteState records the state atomically.
-func (d *Dir) WriteState(s State) error {
-	b, err := json.Marshal(s)
+func (d *Dir) WriteState(s State) error { return d.WriteRecord(s) }
+
+// WriteRecord records what [Dir.ReadRecord] reads, atomically.
+func (d *Dir) WriteRecord(record any) error {
+	b, err := json.Marshal(record)
 	if err != nil {
 		return err
 	}

@@ -68,16 +68,31 @@ func (r *Root) Sandbox(home, provider string, key mapping.Key) *Dir {
 	return &Dir{root: r, name: prefix + hex.EncodeToString(h[:8])}
 }
 
+// mountPrefix begins the name of the directory of every mount on the host.
+const mountPrefix = "mnt-"
+
+// Mount returns the directory of a mount on the host; nothing is made. A path
+// is another place in each mount namespace.
+func (r *Root) Mount(namespace, point string) *Dir {
+	h := sha256.Sum256([]byte(namespace + "\x00" + point))
+	return &Dir{root: r, name: mountPrefix + hex.EncodeToString(h[:8])}
+}
+
 // Named returns the directory with a name that [Dir.Name] gave.
 func (r *Root) Named(name string) (*Dir, error) {
-	if err := hostpath.CheckName(name); err != nil || !strings.HasPrefix(name, prefix) {
-		return nil, fmt.Errorf("%q is not the name of a sandbox's runtime directory", name)
+	if err := hostpath.CheckName(name); err != nil || !strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, mountPrefix) {
+		return nil, fmt.Errorf("%q is not the name of a runtime directory of a sandbox or a mount", name)
 	}
 	return &Dir{root: r, name: name}, nil
 }
 
 // List returns the directories of all sandboxes, dead ones too, by name.
-func (r *Root) List() ([]*Dir, error) {
+func (r *Root) List() ([]*Dir, error) { return r.list(prefix) }
+
+// Mounts returns the directories of all mounts, dead ones too, by name.
+func (r *Root) Mounts() ([]*Dir, error) { return r.list(mountPrefix) }
+
+func (r *Root) list(prefix string) ([]*Dir, error) {
 	names, err := r.names()
 	if err != nil {
 		return nil, err

@@ -92,7 +92,7 @@ func setup(env *testscript.Env, programs testenv.Programs) error {
 func tearDown(env *testscript.Env, programs testenv.Programs) {
 	t := env.T()
 	for _, home := range []string{"home", "home2"} {
-		for _, args := range [][]string{{"stop", "--all"}, {"gc", "--json"}} {
+		for _, args := range [][]string{{"umount", "--all", "--lazy"}, {"stop", "--all"}, {"gc", "--json"}} {
 			cmd := osexec.Command(programs.Sandboxfs, args...)
 			cmd.Env = append(env.Vars[:len(env.Vars):len(env.Vars)], "SANDBOXFS_HOME="+filepath.Join(env.WorkDir, home))
 			cmd.WaitDelay = time.Minute
@@ -106,7 +106,7 @@ func tearDown(env *testscript.Env, programs testenv.Programs) {
 			}
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(env.Getenv("SANDBOXFS_RUNTIME_DIR"), "sb-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(env.Getenv("SANDBOXFS_RUNTIME_DIR"), "*-*")); err != nil || len(left) > 0 {
 		t.Fatal("at the end, in the runtime directory:", left, err)
 	}
 }

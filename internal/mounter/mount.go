@@ -1,0 +1,175 @@
+package mounter
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sandboxfs/sandboxfs/internal/detached"
+	"github.com/sandboxfs/sandboxfs/internal/rundir"
+	"github.com/sandboxfs/sandboxfs/provider"
+	"golang.org/x/sys/unix"
+)
+
+// maxStacked bounds how many dead mounts at one place are detached.
+const maxStacked = 100
+
+// Mount mounts a tree and returns when it answers. daemon is the path of
+// sandboxfsd. A dead mount of ours at the place is detached first. Where the
+// same tree is mounted there in the same way nothing is done and
+// HostMount.Already is set. On an error nothing is left. Kinds: as
+// provider.HostMounter.
+func Mount(ctx context.Context, daemon string, run *rundir.Root, spec Spec) (provider.HostMount, error) {
+	var none provider.HostMount
+	given := spec.Point
+	point, err := realPoint(ctx, given)
+	if err != nil {
+		return none, err
+	}
+	namespace, err := namespace()
+	if err != nil {
+		return none, err
+	}
+	dir := run.Mount(namespace, point)
+	lock, err := dir.Lock(ctx)
+	if err != nil {
+		return none, err
+	}
+	spec.Point, spec.Name, spec.RuntimeDir = point, dir.Name(), run.Path()
+	if spec.Audience == "" {
+		spec.Audience = MounterOnly
+	}
+	info, err := mountLocked(ctx, daemon, run, dir, lock, spec)
+	switch {
+	case err == nil:
+		lock.Unlock()
+	case dir.Keeper() != 0:
+		lock.Unlock() // of a mount that was there before
+	default:
+		lock.Remove()
+	}
+	return info, err
+}
+
+func mountLocked(ctx context.Context, daemon string, run *rundir.Root, dir *rundir.Dir, lock *rundir.Lock, spec Spec) (provider.HostMount, error) {
+	var none provider.HostMount
+	if err := heal(spec.Point); err != nil {
+		return none, err
+	}
+	table, err := readTable()
+	if err != nil {
+		return none, err
+	}
+	if m, ok := table.at(spec.Point); ok && m.kind == fsType {
+		return already(run, spec, m)
+	}
+	// A server of a mount that was here and is out of sight may not have
+	// noticed yet.
+	if err := letGo(ctx, dir); err != nil {
+		return none, err
+	}
+	if err := checkPoint(spec, table); err != nil {
+		return none, err
+	}
+	fresh := isFresh(spec)
+	log, err := dir.Log()
+	if err != nil {
+		return none, err
+	}
+	defer log.Close()
+	pid, err := detached.Start(ctx, detached.Process{
+		Program: daemon, Verb: "mount", Spec: spec, Log: log, Lock: lock.File(), What: "the mount's server",
+	})
+	if err != nil {
+		waitDead(dir)
+		heal(spec.Point) // it may have been killed between mounting and its word
+		return none, err
+	}
+	if err := answers(ctx, spec.Point); err != nil {
+		unix.Kill(pid, unix.SIGTERM)
+		waitDead(dir)
+		return none, &provider.Error{Kind: provider.Unavailable, Reason: "the mount does not answer: " + cause(err), Err: err}
+	}
+	var record Record
+	if err := dir.ReadRecord(&record); err != nil {
+		return none, err
+	}
+	info := record.info(stateMounted)
+	info.PID, info.NewThread = pid, fresh
+	return info, nil
+}
+
+// waitDead gives a server that failed or was told to end the time to do so.
+func waitDead(dir *rundir.Dir) {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	dir.WaitDead(ctx)
+}
+
+// heal detaches dead mounts of ours at a place.
+func heal(point string) error {
+	for range maxStacked {
+		table, err := readTable()
+		if err != nil {
+			return err
+		}
+		m, ok := table.at(point)
+		if !ok || !m.ours(os.Geteuid()) || !isDead(point) {
+			return nil
+		}
+		if err := detach(point, provider.UnmountLazy); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// already answers where a tree is mounted at the place.
+func already(run *rundir.Root, spec Spec, m mountEntry) (provider.HostMount, error) {
+	conflict := &provider.Error{Kind: provider.Conflict, Next: "unmount it first: sandboxfs umount " + spec.Point}
+	found, err := search(run, func(r Record) bool { return r.Device == m.device })
+	if err != nil || found == nil {
+		conflict.Reason = "a mount of sandboxfs that is not in this runtime directory is at " + spec.Point
+		conflict.Next = "choose another directory, or look for its owner in the mount table"
+		return provider.HostMount{}, conflict
+	}
+	r := found.record
+	key := spec.Key.Normalize()
+	switch {
+	case r.Home != spec.Home || r.User != key.User || r.Thread != key.Thread:
+		conflict.Reason = fmt.Sprintf("another thread (%s) is mounted at %s", r.info("").ThreadKey(), spec.Point)
+	case r.View != spec.View || r.Ownership != spec.Ownership || r.Audience != spec.Audience:
+		conflict.Reason = fmt.Sprintf("the thread is mounted at %s already, in another way: view %s, ownership %s, for %s",
+			spec.Point, r.View, r.Ownership, r.Audience)
+	default:
+		info := r.info(stateMounted)
+		info.PID, info.Already = found.pid, true
+		return info, nil
+	}
+	return provider.HostMount{}, conflict
+}
+
+// letGoTimeout is how long a server may take to notice that its mount is out
+// of sight.
+const letGoTimeout = 10 * time.Second
+
+// letGo has a server whose mount is out of sight give its directory back. The
+// caller holds the directory's lock.
+func letGo(ctx context.Context, dir *rundir.Dir) error {
+	pid := dir.Keeper()
+	if pid == 0 {
+		return nil
+	}
+	// The kernel names the pid as the holder of the record lock.
+	if err := unix.Kill(pid, lookSignal); err != nil && err != unix.ESRCH {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, letGoTimeout)
+	defer cancel()
+	if err := dir.WaitDead(ctx); err != nil {
+		return &provider.Error{Kind: provider.Unavailable, Reason: "the server of a mount that was here does not answer",
+			Next: fmt.Sprintf("end the process %d, then try again", pid), Err: err}
+	}
+	return nil
+}

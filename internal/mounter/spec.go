@@ -1,0 +1,94 @@
+package mounter
+
+import (
+	"os"
+	"strconv"
+
+	"github.com/sandboxfs/sandboxfs/internal/regions"
+	"github.com/sandboxfs/sandboxfs/provider"
+)
+
+// Audience says who may use a mount.
+type Audience string
+
+// The audiences.
+const (
+	// MounterOnly shuts out every other user, root too.
+	MounterOnly Audience = "mounter"
+	// Everybody may, as far as the shown owner and modes allow.
+	Everybody Audience = "everybody"
+	// Container lets every user do what the regions allow. It is for a mount
+	// below a directory that only the mounter can search, which a container
+	// is given. Root only.
+	Container Audience = "container"
+)
+
+// Spec is all that a mount's server needs to know. It travels as JSON on its
+// standard input.
+type Spec struct {
+	// RuntimeDir and Name find the mount's runtime directory; [Mount] fills
+	// Name in.
+	RuntimeDir string `json:"runtime_dir"`
+	Name       string `json:"name"`
+	// Source says which directories the tree shows.
+	regions.Source
+	// Point is the directory to mount at; [Mount] makes it a real path.
+	Point string `json:"point"`
+	// View is provider.ViewOperator or ViewAgent, Ownership as in
+	// provider.LocalConfig.
+	View      string `json:"view"`
+	Ownership string `json:"ownership"`
+	// UID and GID are the owner that the tree shows.
+	UID uint32 `json:"uid"`
+	GID uint32 `json:"gid"`
+	// Audience is MounterOnly where it is empty.
+	Audience Audience `json:"audience"`
+	// Quota bounds what the thread may hold.
+	Quota provider.QuotaConfig `json:"quota"`
+}
+
+// Record is what the runtime directory says of a mount.
+type Record struct {
+	User     string `json:"user"`
+	Thread   string `json:"thread"`
+	Provider string `json:"provider"`
+	// Home is the real path of the data directory.
+	Home string `json:"home"`
+	// Namespace is the mount namespace of Point, which is where the server
+	// mounted it first.
+	Namespace string `json:"namespace"`
+	Point     string `json:"point"`
+	// Device is "major:minor" of the filesystem; empty while it is made.
+	Device    string   `json:"device"`
+	View      string   `json:"view"`
+	Ownership string   `json:"ownership"`
+	Audience  Audience `json:"audience"`
+	// Created is in RFC 3339 with a zone.
+	Created string `json:"created"`
+}
+
+// info is what a caller is told, in a state of its own.
+func (r Record) info(state string) provider.HostMount {
+	return provider.HostMount{
+		Point: r.Point, Thread: r.Thread, User: r.User, Provider: r.Provider, View: r.View,
+		Ownership: r.Ownership, Audience: string(r.Audience), State: state, Created: r.Created,
+	}
+}
+
+// ours reports whether a mount was made by this user.
+func (m mountEntry) ours(uid int) bool { return m.kind == fsType && m.userID == strconv.Itoa(uid) }
+
+// find looks a recorded mount up. It may be at another path by now, where a
+// directory above it was renamed. Only one that nothing lies over is found.
+func (r Record) find(t mountTable) (mountEntry, bool) {
+	m, ok := t.device(r.Device)
+	if r.Device == "" { // its server was killed while it mounted
+		m, ok = t.at(r.Point)
+		ok = ok && m.ours(os.Geteuid())
+	}
+	if !ok {
+		return mountEntry{}, false
+	}
+	top, _ := t.at(m.point)
+	return m, top == m
+}
