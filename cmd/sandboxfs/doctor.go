@@ -48,17 +48,28 @@ func diagnose(c *cli.Context) error {
 		return err
 	}
 	o.Config = cfg.Provider
-	worst, err := doctor.Run(c.Context, o, func(f doctor.Finding) {
-		if c.Bool("json") {
-			json.NewEncoder(os.Stdout).Encode(f)
-		} else {
-			printFinding(os.Stdout, f)
-		}
-	})
-	if err == nil && worst == doctor.Fail {
+	ctx, end := interruptible(c.Context)
+	defer end()
+	var worst doctor.Status
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		worst, err = doctor.Run(ctx, o, func(f doctor.Finding) {
+			if c.Bool("json") {
+				json.NewEncoder(os.Stdout).Encode(f)
+			} else {
+				printFinding(os.Stdout, f)
+			}
+		})
+		done <- err
+	}()
+	if err := waitInterrupted(ctx, done); err != nil {
+		return err
+	}
+	if worst == doctor.Fail {
 		return exitStatus(1)
 	}
-	return err
+	return nil
 }
 
 func printFinding(w io.Writer, f doctor.Finding) {

@@ -44,6 +44,7 @@ func TestMain(m *testing.M) {
 // fault is a machine on which something is wrong, in a process and namespaces
 // of its own. Each is looked at by the whole doctor.
 type fault struct {
+	short  bool // also in a short run, as under the race detector
 	user   bool // the doctor is an ordinary user's
 	userNS bool // in a user namespace, whose settings are not the machine's
 	// spoil makes the fault; dir is the test's directory, in which home and
@@ -55,10 +56,10 @@ type fault struct {
 
 // faults are the machines. A check that is not named must not fail.
 var faults = map[string]fault{
-	"nothing is wrong": {spoil: func(string) error { return nil }, want: map[string][]string{
+	"nothing is wrong": {short: true, spoil: func(string) error { return nil }, want: map[string][]string{
 		"namespaces": {"ok"}, "proc": {"ok"}, "fuse-mount": {"ok"}, "seccomp": {"ok"}, "space": {"ok"}, "leftovers": {"ok", "none"}, "sandbox": {"ok", "started in"},
 	}},
-	"nothing is wrong for a user": {user: true, spoil: func(string) error { return openFuseToAll(0o666) }, want: map[string][]string{
+	"nothing is wrong for a user": {short: true, user: true, spoil: func(string) error { return openFuseToAll(0o666) }, want: map[string][]string{
 		"fuse-device": {"ok", "mode 0666"}, "namespaces": {"ok"}, "passthrough": {"warn", "only root's"}, "sandbox": {"ok", "started in"},
 	}},
 	"no namespaces": {userNS: true, spoil: func(string) error {
@@ -153,7 +154,7 @@ var faults = map[string]fault{
 		device, err := mountTree(dir+"/it's dead", nil)
 		return errors.Join(err, unix.Close(device))
 	}, want: map[string][]string{"stale-mounts": {"warn", "it's dead", `umount -l '`, `/it'\''s dead'`}, "sandbox": {"ok"}}},
-	"a mount whose server is stuck": {spoil: func(dir string) error {
+	"a mount whose server is stuck": {short: true, spoil: func(dir string) error {
 		_, err := mountTree(dir+"/stuck", stuck)
 		return err
 	}, want: map[string][]string{"stale-mounts": {"warn", "/stuck"}, "sandbox": {"ok"}}},
@@ -216,6 +217,9 @@ func TestFaults(t *testing.T) {
 	testenv.RequireFUSE(t)
 	programs := testenv.Binaries(t)
 	for name, f := range faults {
+		if testing.Short() && !f.short {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			dir, err := os.MkdirTemp("/tmp", "doctor-fault-")
 			if err != nil {
