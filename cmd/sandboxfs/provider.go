@@ -72,7 +72,7 @@ func parseThread(c *cli.Context, name string) (mapping.Key, error) {
 			return key, usageError{fmt.Sprintf("%q names the user %q, and --user %q; give one of them", name, user, key.User)}
 		}
 		key = mapping.Key{User: user, Thread: thread}
-	} else if key.User == "" {
+	} else if key.User == "" && !c.IsSet("user") {
 		key.User = mapping.DefaultUser // a verb whose --user is a filter besides
 	}
 	if err := mapping.ValidateID("user", key.User); err != nil {
