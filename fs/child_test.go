@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -20,11 +21,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sandboxfs/sandboxfs/fs"
+	"github.com/sandboxfs/sandboxfs/internal/quota"
+	"github.com/sandboxfs/sandboxfs/internal/regions"
+	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
+	"github.com/sandboxfs/sandboxfs/provider"
 )
 
 // A process must not touch a path below a mount that it serves itself, so the
 // tree is served by this test binary run again.
+
+// theKey is the thread of every test.
+var theKey = mapping.Key{Thread: "t1"}
 
 const childEnv = "SANDBOXFS_TEST_SERVE"
 
@@ -38,6 +46,9 @@ type childSpec struct {
 	MaxDescriptors int
 	Passthrough    fs.Passthrough
 	FileLimit      uint64 // RLIMIT_NOFILE, 0 leaves it
+	// Quota bounds what thread t1 of Home holds, counted in RunDir.
+	Quota        provider.QuotaConfig
+	Home, RunDir string
 }
 
 func TestMain(m *testing.M) {
@@ -76,10 +87,26 @@ func serveChild(text string) error {
 	}
 	log := logrus.New()
 	log.SetOutput(os.Stderr)
-	tree, err := fs.New(fs.Options{
+	options := fs.Options{
 		Table: table, Roots: roots, View: spec.View, Ownership: spec.Ownership, UID: spec.UID, GID: spec.GID,
 		MaxDescriptors: spec.MaxDescriptors, Passthrough: spec.Passthrough, Log: log,
-	})
+	}
+	if !spec.Quota.IsZero() {
+		run, err := rundir.Open(spec.RunDir)
+		if err != nil {
+			return err
+		}
+		ledger, err := quota.ForThread(context.Background(), run, regions.Source{Key: theKey, Home: spec.Home}, spec.Quota)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			ledger.Close()
+			run.Close()
+		}()
+		options.Quota, options.Charged = ledger, quota.Regions(table)
+	}
+	tree, err := fs.New(options)
 	if err != nil {
 		return err
 	}
@@ -142,6 +169,8 @@ type mounted struct {
 	cmd *osexec.Cmd
 	in  *os.File
 	out *bufio.Reader
+	// killed is set where the test kills the server itself.
+	killed bool
 }
 
 // lifetime bounds every serving process, so that a stuck kernel call cannot
@@ -204,7 +233,7 @@ func mount(t *testing.T, spec childSpec, o fs.MountOptions, as *account) *mounte
 		inW.Close()
 		select {
 		case err := <-ended:
-			if err != nil {
+			if err != nil && !m.killed {
 				t.Errorf("serving process: %v", err)
 			}
 		case <-time.After(20 * time.Second):
@@ -284,7 +313,7 @@ type world struct {
 func newWorld(t *testing.T) world {
 	t.Helper()
 	root := t.TempDir()
-	table, err := mapping.Layout{Home: root}.Table(mapping.Key{Thread: "t1"})
+	table, err := mapping.Layout{Home: root}.Table(theKey)
 	if err != nil {
 		t.Fatal(err)
 	}

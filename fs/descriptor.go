@@ -86,7 +86,7 @@ func (t *Tree) release(n *node) {
 		}
 	}
 	t.mu.Unlock()
-	closeFD(fd)
+	t.closeNode(n, fd)
 }
 
 // takeLocked removes the descriptor of an unpinned node for closing.
@@ -170,7 +170,7 @@ func (t *Tree) evict(n *node) {
 		t.listOf(n).pushFront(n)
 	}
 	t.mu.Unlock()
-	closeFD(fd)
+	t.closeNode(n, fd)
 }
 
 func closeFD(fd int) {

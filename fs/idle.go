@@ -1,10 +1,6 @@
 package fs
 
-import (
-	"time"
-
-	"golang.org/x/sys/unix"
-)
+import "time"
 
 // A held descriptor keeps an inode that was deleted on the host, and its
 // space, from being freed, and the host's filesystem from being unmounted. So
@@ -34,18 +30,18 @@ func (t *Tree) closeIdle(stop <-chan struct{}) {
 // files whose last use was age or more ticks ago. They have a name to be
 // reopened by, so no handle is asked for.
 func (t *Tree) closeOlder(age uint64) {
-	var fds []int
+	var closing []held
 	t.mu.Lock()
 	t.tick++
 	for n := t.files.tail; n != nil && n.used+age <= t.tick; {
 		prev := n.prev
 		if n.parent != nil || n.lookups == 0 {
-			fds = append(fds, t.takeLocked(n))
+			closing = append(closing, held{n, t.takeLocked(n)})
 		}
 		n = prev
 	}
 	t.mu.Unlock()
-	for _, fd := range fds {
-		unix.Close(fd)
+	for _, c := range closing {
+		t.closeNode(c.node, c.fd)
 	}
 }

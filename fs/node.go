@@ -62,6 +62,7 @@ type node struct {
 	openDirs int     // open directories
 	backing  int32   // passthrough id while opens > 0, 0: none
 	fresh    version // contents that the client's page cache may hold
+	kept     bool    // Options.Quota has been told that it is open
 }
 
 // version tells two states of a file's contents apart.

@@ -76,7 +76,7 @@ func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOu
 		t.handleFDs.Add(1)
 	}
 	n.opens++
-	t.chargeOpened(n, fd)
+	t.keep(n, fd)
 	out.Fh = t.handles.addFile(f)
 	return 0
 }
@@ -125,11 +125,15 @@ func (t *Tree) closeFile(f *file) {
 		t.pass.unregister(n.backing)
 		n.backing = 0
 	}
-	n.open.Unlock()
 	if f.fd >= 0 {
 		t.handleFDs.Add(-1)
 		unix.Close(f.fd)
 	}
-	t.chargeClosed(n, n.fd)
+	t.unkeep(n, n.fd)
+	lost := n.kept && n.opens == 0
+	n.open.Unlock()
 	t.release(n)
+	if lost {
+		t.letGo(n)
+	}
 }

@@ -1,6 +1,9 @@
 package fs
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 )
@@ -109,17 +112,82 @@ func (t *Tree) chargeRename(parent *node, from, to int, newName string, flags ui
 	return t.opts.Quota.Move(from, to, newName, act)
 }
 
-// chargeOpened and chargeClosed are called once for each open file.
-func (t *Tree) chargeOpened(n *node, fd int) {
-	if n.charged() {
+// keep says that the tree has a charged file open, or holds what has just lost
+// its last name: its descriptor keeps the contents on the disk, as long as a
+// client has it open or knows it some other way (O_PATH). The caller holds
+// n.open.
+func (t *Tree) keep(n *node, fd int) {
+	if !n.kept && n.charged() && n.ident.kind == unix.S_IFREG {
+		n.kept = true
 		t.opts.Quota.Opened(n.ident.dev, n.ident.ino, fd)
 	}
 }
 
-func (t *Tree) chargeClosed(n *node, fd int) {
-	if n.charged() {
+// unkeep ends it for a file that nobody has open, unless it has no name. The
+// caller holds n.open.
+func (t *Tree) unkeep(n *node, fd int) {
+	var st unix.Statx_t
+	if n.kept && n.opens == 0 && (statFD(fd, &st) != 0 || st.Nlink > 0) {
+		n.kept = false
 		t.opts.Quota.Closed(n.ident.dev, n.ident.ino, fd)
 	}
+}
+
+// letGo closes the descriptor of a file whose last name was taken away behind
+// the tree's back: the client's kernel does not know, and would go on holding
+// what nobody can reach by a name.
+func (t *Tree) letGo(n *node) {
+	fd := -1
+	t.mu.Lock()
+	if n.pins == 0 && n.parent != nil {
+		fd = t.takeLocked(n)
+	}
+	t.mu.Unlock()
+	t.closeNode(n, fd)
+}
+
+// closeNode closes the descriptor of a node, which the node has no more.
+func (t *Tree) closeNode(n *node, fd int) {
+	if fd < 0 {
+		return
+	}
+	if n.charged() {
+		n.open.Lock()
+		if n.kept {
+			n.kept = false
+			t.opts.Quota.Closed(n.ident.dev, n.ident.ino, fd)
+		}
+		n.open.Unlock()
+	}
+	unix.Close(fd)
+}
+
+// unkeepAll ends it for all nodes, when no handler is running.
+func (t *Tree) unkeepAll() {
+	t.mu.Lock()
+	nodes := slices.Collect(maps.Values(t.nodes))
+	t.mu.Unlock()
+	for _, n := range nodes {
+		n.open.Lock()
+		if n.kept && n.fd >= 0 {
+			n.kept = false
+			t.opts.Quota.Closed(n.ident.dev, n.ident.ino, n.fd)
+		}
+		n.open.Unlock()
+	}
+}
+
+// whileKept runs act, which may take the last name of a node away; nil: the
+// kernel knows of none.
+func (t *Tree) whileKept(n *node, act func() unix.Errno) unix.Errno {
+	if n == nil || !n.charged() {
+		return act()
+	}
+	n.open.Lock()
+	defer n.open.Unlock()
+	t.keep(n, n.fd)
+	defer t.unkeep(n, n.fd)
+	return act()
 }
 
 // statfsBlock is the unit in which a quota is shown.

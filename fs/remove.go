@@ -29,8 +29,10 @@ func (t *Tree) remove(in *fuse.InHeader, name string, flags int) unix.Errno {
 	}
 	defer t.release(parent)
 	victim := t.hold(parent, dir, name)
-	e = t.chargeUnname(parent, dir, name, func() unix.Errno {
-		return retry(func() error { return unix.Unlinkat(dir, name, flags) })
+	e = t.whileKept(victim, func() unix.Errno {
+		return t.chargeUnname(parent, dir, name, func() unix.Errno {
+			return retry(func() error { return unix.Unlinkat(dir, name, flags) })
+		})
 	})
 	t.drop(victim, parent, name, e == 0)
 	return e

@@ -46,9 +46,11 @@ func (t *Tree) rename(in *fuse.RenameIn, oldName, newName string) unix.Errno {
 		return e
 	}
 	victim := t.hold(to, toDir, newName)
-	e = t.chargeRename(to, fromDir, toDir, newName, in.Flags, func() unix.Errno {
-		return retry(func() error {
-			return unix.Renameat2(fromDir, oldName, toDir, newName, uint(in.Flags))
+	e = t.whileKept(victim, func() unix.Errno {
+		return t.chargeRename(to, fromDir, toDir, newName, in.Flags, func() unix.Errno {
+			return retry(func() error {
+				return unix.Renameat2(fromDir, oldName, toDir, newName, uint(in.Flags))
+			})
 		})
 	})
 	t.drop(victim, to, newName, e == 0)

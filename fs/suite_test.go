@@ -8,11 +8,15 @@ import (
 
 	"github.com/sandboxfs/sandboxfs/fs"
 	"github.com/sandboxfs/sandboxfs/internal/testenv"
+	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/sandboxfs/sandboxfs/test/treesuite"
 )
 
 // shown is the owner that the tests' views show.
 var shown = treesuite.Account{UID: 1000, GID: 1000}
+
+// ample is a quota that the suite does not reach.
+var ample = provider.QuotaConfig{Bytes: 1 << 40, Files: 1 << 30}
 
 // nobody serves without any privilege.
 var nobody = account{65534, 65534}
@@ -31,6 +35,8 @@ func TestSuite(t *testing.T) {
 		{name: "owner without passthrough", spec: childSpec{UID: 1000, GID: 1000, Passthrough: fs.PassthroughOff}, quick: true},
 		{name: "preserve", spec: childSpec{Ownership: fs.Preserve}, quick: true},
 		{name: "preserve without passthrough", spec: childSpec{Ownership: fs.Preserve, Passthrough: fs.PassthroughOff}, quick: true},
+		{name: "quota", spec: childSpec{UID: 1000, GID: 1000, Quota: ample}, quick: true},
+		{name: "quota, unprivileged", spec: childSpec{UID: 1000, GID: 1000, Quota: ample}, as: &nobody, quick: true},
 		{name: "unprivileged", spec: childSpec{UID: 1000, GID: 1000, FileLimit: few}, as: &nobody, quick: true},
 		{name: "few descriptors", spec: childSpec{UID: 1000, GID: 1000, MaxDescriptors: 32}, quick: true},
 		{name: "unprivileged with few descriptors", spec: childSpec{UID: 1000, GID: 1000, MaxDescriptors: 32}, as: &nobody, quick: true},
@@ -47,14 +53,15 @@ func TestSuite(t *testing.T) {
 				if f.as != nil {
 					give(t, w.root, *f.as)
 				}
-				f.spec.Regions = w.regions
+				f.spec.Regions, f.spec.Home = w.regions, w.root
+				f.spec.RunDir = filepath.Join(w.root, "run")
 				m = mount(t, f.spec, fs.MountOptions{}, f.as)
 				reachable(t, filepath.Dir(m.Dir))
 				s := treesuite.Subject{
 					Dir: filepath.Join(m.Dir, "mnt/user-data/workspace"), Host: w.host(t, "/mnt/user-data/workspace"),
 					Other:    filepath.Join(m.Dir, "mnt/user-data/outputs"),
 					ReadOnly: filepath.Join(m.Dir, "mnt/skills"), ReadOnlyHost: w.host(t, "/mnt/skills"),
-					Synthetic: filepath.Join(m.Dir, "mnt"), Quick: f.quick,
+					Synthetic: filepath.Join(m.Dir, "mnt"), Quick: f.quick, Quota: !f.spec.Quota.IsZero(),
 				}
 				if f.spec.Ownership == fs.Owner {
 					s.Single = &shown

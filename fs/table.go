@@ -68,7 +68,8 @@ func (t *Tree) detachLocked(n *node) {
 func (t *Tree) forget(id, count uint64) {
 	fd := -1
 	t.mu.Lock()
-	if n := t.nodes[id]; n != nil && !n.permanent {
+	n := t.nodes[id]
+	if n != nil && !n.permanent {
 		n.lookups -= min(count, n.lookups)
 		if n.lookups == 0 {
 			delete(t.nodes, id)
@@ -79,7 +80,7 @@ func (t *Tree) forget(id, count uint64) {
 		}
 	}
 	t.mu.Unlock()
-	closeFD(fd)
+	t.closeNode(n, fd)
 }
 
 // nameless records that a node cannot be found by a name.

@@ -173,6 +173,7 @@ func (t *Tree) Close() error {
 // free closes every descriptor. No handler may be running.
 func (t *Tree) free() {
 	t.handles.closeAll(t)
+	t.unkeepAll()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {

@@ -32,6 +32,9 @@ func (o *op) resize(id inode, fd int, least int64, to func(int64) int64, act fun
 		return e
 	}
 	before, most := chargeOf(&st), to(int64(st.Size))
+	// A file without a name that nobody has open does not count. It can still
+	// be truncated, by who has just looked it up.
+	counts := st.Nlink > 0 || l.openHere(id) || o.openElsewhere(id)
 	need := roundUp(most) - before
 	if need == 0 {
 		return act(most)
@@ -54,6 +57,10 @@ func (o *op) resize(id inode, fd int, least int64, to func(int64) int64, act fun
 	e := act(most)
 	if statFD(fd, &st) != 0 {
 		return e // counted as reserved; the next walk knows better
+	}
+	if !counts {
+		l.giveBack(got, 0)
+		return e
 	}
 	l.giveBack(got-(chargeOf(&st)-before), 0)
 	return e

@@ -32,6 +32,10 @@ type Subject struct {
 	Synthetic string
 	// Single is the owner that everything is shown as; nil: owners are real.
 	Single *Account
+	// Quota says that the directories have a quota, though one that the suite
+	// does not reach ([RunQuota] does): statfs shows it, and room beyond a
+	// file's size cannot be had.
+	Quota bool
 	// Quick makes large directories and trees smaller; the walk over 10,000
 	// files visits 1,000 then.
 	Quick bool
