@@ -12,6 +12,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/guest"
 	"github.com/sandboxfs/sandboxfs/internal/mounter"
+	"github.com/sandboxfs/sandboxfs/internal/quota"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -186,6 +187,13 @@ func (p *Provider) Collect(ctx context.Context) ([]provider.Removed, error) {
 	removed = append(removed, mounts...)
 	if err != nil {
 		errs = append(errs, mountError("gc", "", err))
+	}
+	counts, err := quota.Collect(p.run) // after the mounts, which may have held them
+	for range counts {
+		removed = append(removed, provider.Removed{What: "quota count"})
+	}
+	if err != nil {
+		errs = append(errs, &provider.Error{Kind: provider.Unavailable, Op: "gc", Reason: "the count of a quota cannot be removed", Next: "try again", Err: err})
 	}
 	// Groups whose sandbox is in no runtime directory any more.
 	groups, err := cgroup.Abandoned(abandonedAfter)
