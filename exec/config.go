@@ -33,6 +33,9 @@ type Config struct {
 	MaxProcesses uint64
 	// Form restricts the choice of mechanism.
 	Form Form
+	// Early, when not nil, becomes the first slot if it is still alive; not
+	// with FormSubreaperOnly.
+	Early *Early
 	// Confinement is Confined unless set.
 	Confinement Confinement
 

@@ -85,6 +85,11 @@ func (e *Executor) probe() (*slotHandle, error) {
 	var first error
 	if e.cfg.Form != FormSubreaperOnly {
 		e.form = formNamespace
+		if e.cfg.Early != nil {
+			if s, err := e.adopt(ctx, e.cfg.Early); err == nil {
+				return s, nil
+			}
+		}
 		s, err := e.newSlot(ctx)
 		if err == nil {
 			return s, nil

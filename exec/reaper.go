@@ -53,6 +53,14 @@ func (r *reaper) adoptOrphans() {
 	r.adopt = true
 }
 
+// look has the slots looked at as if one had ended.
+func (r *reaper) look() {
+	select {
+	case r.wake <- unix.SIGCHLD:
+	default: // about to be
+	}
+}
+
 func (r *reaper) stop() {
 	signal.Stop(r.wake)
 	close(r.quit)

@@ -46,25 +46,60 @@ type slotHandle struct {
 
 // newSlot starts a slot and waits until it has locked itself down.
 func (e *Executor) newSlot(ctx context.Context) (*slotHandle, error) {
+	ours, theirs, err := slotSockets()
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(theirs)
+	s, err := e.newHandle(ours)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.file(s, func() (int, error) { return forkSlot(e.cfg, e.form, theirs) }); err != nil {
+		s.conn.Close()
+		return nil, err
+	}
+	return s.begin(ctx)
+}
+
+// slotSockets makes the two ends of the socket between guest and slot.
+func slotSockets() (ours *os.File, theirs int, err error) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("socketpair: %w", err)
+		return nil, -1, fmt.Errorf("socketpair: %w", err)
 	}
-	defer unix.Close(fds[1])
-	ours := os.NewFile(uintptr(fds[0]), "slot")
+	return os.NewFile(uintptr(fds[0]), "slot"), fds[1], nil
+}
+
+// newHandle takes the guest's end over.
+func (e *Executor) newHandle(ours *os.File) (*slotHandle, error) {
 	conn, err := net.FileConn(ours)
 	ours.Close()
 	if err != nil {
 		return nil, fmt.Errorf("socketpair: %w", err)
 	}
-	s := &slotHandle{
+	return &slotHandle{
 		e: e, conn: conn.(*net.UnixConn),
 		ready: make(chan *decoder, 1), lost: make(chan struct{}), gone: make(chan struct{}), done: make(chan struct{}),
+	}, nil
+}
+
+// file makes the process known.
+func (e *Executor) file(s *slotHandle, fork func() (int, error)) error {
+	pid, err := e.reaper.fork(s, fork)
+	if err != nil {
+		return err
 	}
-	if err := s.fork(fds[1]); err != nil {
-		conn.Close()
-		return nil, err
-	}
+	s.pid = pid
+	e.mu.Lock()
+	e.live[s] = struct{}{}
+	e.mu.Unlock()
+	return nil
+}
+
+// begin configures the process and waits until it has locked itself down.
+func (s *slotHandle) begin(ctx context.Context) (*slotHandle, error) {
+	e := s.e
 	go s.read()
 	e.mu.Lock()
 	s.limit = e.bounds.forSlot(len(e.live))
@@ -93,12 +128,12 @@ func (e *Executor) newSlot(ctx context.Context) (*slotHandle, error) {
 	return nil, err
 }
 
-// fork starts the slot process. Its environment holds settings of Go's runtime
+// forkSlot starts the slot process. Its environment holds settings of Go's runtime
 // only: it has few things to do at once and little memory to keep.
-func (s *slotHandle) fork(socket int) error {
+func forkSlot(cfg Config, f form, socket int) (pid int, err error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer null.Close()
 	attr := &syscall.ProcAttr{
@@ -107,14 +142,14 @@ func (s *slotHandle) fork(socket int) error {
 		Files: []uintptr{null.Fd(), null.Fd(), uintptr(syscall.Stderr), uintptr(socket)},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
-	if s.e.form == formNamespace {
+	if f == formNamespace {
 		attr.Sys.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS
 		held, err := capabilities()
 		if err != nil {
-			return fmt.Errorf("capget: %w", err)
+			return 0, fmt.Errorf("capget: %w", err)
 		}
 		if held[0].Permitted&(1<<unix.CAP_SYS_ADMIN) == 0 {
-			return errors.New("clone(CLONE_NEWPID|CLONE_NEWNS): no CAP_SYS_ADMIN")
+			return 0, errors.New("clone(CLONE_NEWPID|CLONE_NEWNS): no CAP_SYS_ADMIN")
 		}
 		// Executing drops capabilities of a user that is not root, except
 		// ambient ones. The slot sheds them once /proc is mounted.
@@ -124,17 +159,11 @@ func (s *slotHandle) fork(socket int) error {
 			}
 		}
 	}
-	pid, err := s.e.reaper.fork(s, func() (int, error) {
-		return syscall.ForkExec(s.e.cfg.SlotPath, s.e.cfg.SlotArgv, attr)
-	})
+	pid, err = syscall.ForkExec(cfg.SlotPath, cfg.SlotArgv, attr)
 	if err != nil {
-		return fmt.Errorf("clone and execute a slot: %w", err)
+		return 0, fmt.Errorf("clone and execute a slot: %w", err)
 	}
-	s.pid = pid
-	s.e.mu.Lock()
-	s.e.live[s] = struct{}{}
-	s.e.mu.Unlock()
-	return nil
+	return pid, nil
 }
 
 // send writes one message with descriptors.

@@ -31,7 +31,7 @@ func guestMain() int {
 }
 
 func runGuest() error {
-	inside, err := jail.Enter()
+	inside, err := jail.EnterWith(func() (int, *os.File, error) { return exec.StartEarly(exec.Config{}) })
 	if err != nil {
 		return err
 	}
@@ -40,6 +40,9 @@ func runGuest() error {
 		return inside.Fail(err)
 	}
 	var config exec.Config
+	if e := inside.Early; e != nil {
+		config.Early = &exec.Early{Pid: e.Pid, Socket: e.Socket}
+	}
 	if inside.Tier == jail.Host {
 		config.Confinement = exec.Unconfined
 	}

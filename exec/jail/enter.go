@@ -25,6 +25,8 @@ type Inside struct {
 	Extra []byte
 	// Tier is Spec.Tier.
 	Tier Tier
+	// Early is what EnterWith's function has started, nil when nothing.
+	Early *Early
 	// Isolation says in short words what was built. The guest adds what it
 	// puts on top (seccomp, landlock, how trees are ended) before Ready.
 	Isolation map[string]string
@@ -49,7 +51,14 @@ type Inside struct {
 // its sets can never regain one. (As root in tier Host there is no user
 // namespace, and the caller's rights are kept as they are. In a program built
 // with cgo the ambient set keeps CAP_SYS_ADMIN.)
-func Enter() (*Inside, error) {
+func Enter() (*Inside, error) { return EnterWith(nil) }
+
+// EnterWith is Enter for a program that wants another process and does not want
+// to wait for its start: start, unless nil, is called in the first execution
+// when the world is built and the calling thread locked down, and what it
+// returns is found in Inside.Early by the second. An error of its is ignored:
+// the second execution tries again, and can say what went wrong.
+func EnterWith(start func() (pid int, socket *os.File, err error)) (*Inside, error) {
 	if err := unix.CloseRange(controlFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return nil, failed("close_range", err)
 	}
@@ -73,9 +82,9 @@ func Enter() (*Inside, error) {
 	}
 	var in *Inside
 	if again {
-		in, err = resume(control, os.NewFile(uintptr(fds[1]), "listener"), os.NewFile(uintptr(fds[2]), "state"))
+		in, err = resume(control, os.NewFile(uintptr(fds[1]), "listener"), os.NewFile(uintptr(fds[2]), "state"), fds[3])
 	} else {
-		err = prepare(control) // returns only on an error
+		err = prepare(control, start) // returns only on an error
 	}
 	if err != nil {
 		// The host ends us whether or not it reads this.
@@ -89,7 +98,7 @@ func Enter() (*Inside, error) {
 
 // prepare builds the world, locks this thread down and executes the program
 // once more. It returns only when that failed.
-func prepare(control *net.UnixConn) error {
+func prepare(control *net.UnixConn, start func() (int, *os.File, error)) error {
 	m, files, err := receive(control)
 	if err != nil {
 		return failed("receive the specification", err)
@@ -111,45 +120,7 @@ func prepare(control *net.UnixConn) error {
 	if err := build(w, tree); err != nil {
 		return err
 	}
-	return seal(w, control, files[0])
-}
-
-// takeTree returns the mount of the tree, attached nowhere yet: the one that
-// the host passed, or one made here and served by the host.
-func takeTree(control *net.UnixConn, w *world, passed []*os.File) (*os.File, error) {
-	if !w.MountInside {
-		if len(passed) != 1 {
-			return nil, failed("receive the tree", errors.New("no mount was passed"))
-		}
-		fd, err := unix.FcntlInt(passed[0].Fd(), unix.F_DUPFD_CLOEXEC, 0)
-		if err != nil {
-			return nil, failed("receive the tree", err)
-		}
-		return os.NewFile(uintptr(fd), "tree"), nil
-	}
-	fuse, err := openFuse()
-	if err != nil {
-		return nil, err
-	}
-	defer fuse.Close() // the host's copy keeps the connection
-	tree, err := mountFuse(fuse, w.UID, w.GID)
-	if err != nil {
-		return nil, err
-	}
-	if err := send(control, message{Kind: kindFuse}, fuse); err != nil {
-		tree.Close()
-		return nil, failed("send the tree", err)
-	}
-	m, files, err := receive(control)
-	closeAll(files)
-	if err == nil && m.Kind != kindGo {
-		err = fmt.Errorf("got %q", m.Kind)
-	}
-	if err != nil {
-		tree.Close()
-		return nil, failed("wait for the tree's server", err)
-	}
-	return tree, nil
+	return seal(w, control, files[0], start)
 }
 
 // Ready tells the host that the sandbox can be used. Call it once, when the

@@ -27,7 +27,11 @@ import (
 func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) == 2 && os.Args[0] == "sandboxfsd" && os.Args[1] == "guest":
-		guestMain()
+		guestMain(nil)
+	case len(os.Args) == 2 && os.Args[0] == "sandboxfsd" && os.Args[1] == "guest-early":
+		guestMain(startEcho)
+	case len(os.Args) == 2 && os.Args[0] == "sandboxfsd" && os.Args[1] == "guest-too-early":
+		guestMain(func() (int, *os.File, error) { return 0, nil, errors.New("not now") })
 	case len(os.Args) > 2 && os.Args[0] == "sandboxfsd" && os.Args[1] == "slot":
 		slotMain(os.Args[2:])
 	case len(os.Args) > 1 && os.Args[0] == "jail-test":
@@ -82,13 +86,16 @@ func init() { // not an initialiser: the parts start jails, which start parts
 }
 
 // guestMain is a guest that runs whatever command comes down its socket.
-func guestMain() {
-	in, err := Enter()
+func guestMain(early func() (int, *os.File, error)) {
+	in, err := EnterWith(early)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	in.Isolation["extra"] = string(in.Extra)
+	if early != nil {
+		in.Isolation["early"] = echoed(in.Early)
+	}
 	if err := in.Ready(); err != nil {
 		os.Exit(1)
 	}
