@@ -51,15 +51,6 @@ func (j *Jail) start(ctx context.Context, s Spec) error {
 	if err := j.limit(s, w); err != nil {
 		return err
 	}
-	files := []*os.File{s.Listener}
-	if !w.MountInside {
-		tree, err := serveOutside(s)
-		if err != nil {
-			return err
-		}
-		defer tree.Close()
-		files = append(files, tree)
-	}
 	ours, theirs, err := socketpair()
 	if err != nil {
 		return failed("socketpair", err)
@@ -70,10 +61,20 @@ func (j *Jail) start(ctx context.Context, s Spec) error {
 	if err != nil {
 		return err
 	}
-	// Pid 1 waits for its world, so this comes in time.
-	freeChild(j.process.Pid)
+	// Pid 1 waits for its world, so all this comes in time; and its own start
+	// takes as long.
+	freeChild(j.child.pid)
 	if s.Tier == Isolated {
-		w.Isolation["sysv_ipc"] = boundIPC(j.process.Pid, s.TmpBytes)
+		w.Isolation["sysv_ipc"] = boundIPC(j.child.pid, s.TmpBytes)
+	}
+	files := []*os.File{s.Listener}
+	if !w.MountInside {
+		tree, err := serveOutside(s)
+		if err != nil {
+			return err
+		}
+		defer tree.Close()
+		files = append(files, tree)
 	}
 	stop := context.AfterFunc(ctx, func() { ours.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
