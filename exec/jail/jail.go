@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 )
@@ -21,7 +18,7 @@ const closeLimit = 5 * time.Second
 // concurrent use.
 type Jail struct {
 	control   *net.UnixConn
-	process   *os.Process
+	child     *child // pid 1, nil when it was not started
 	group     *cgroup.Group
 	isolation map[string]string
 	done      chan struct{} // closed when pid 1 is reaped, or never began
@@ -46,18 +43,17 @@ func (j *Jail) Done() <-chan struct{} { return j.done }
 // Kill ends every process of the sandbox at once, with SIGKILL to its pid 1.
 // It does not wait.
 func (j *Jail) Kill() {
-	if j.process != nil {
-		// Gone already is what is asked for.
-		_ = j.process.Signal(unix.SIGKILL)
+	if j.child != nil {
+		j.child.kill()
 	}
 }
 
 // Pid returns the host's number of pid 1.
 func (j *Jail) Pid() int {
-	if j.process == nil {
+	if j.child == nil {
 		return 0
 	}
-	return j.process.Pid
+	return j.child.pid
 }
 
 // Isolation says in short words what separates the sandbox from the host:
@@ -78,7 +74,7 @@ func (j *Jail) Close() {
 			j.control.Close()
 		}
 		j.Kill()
-		if j.process != nil {
+		if j.child != nil {
 			select {
 			case <-j.done:
 			case <-ctx.Done():

@@ -3,7 +3,6 @@ package jail
 import (
 	"errors"
 	"os"
-	osexec "os/exec"
 	"runtime"
 	"syscall"
 
@@ -23,15 +22,13 @@ func (j *Jail) spawn(s Spec, w *world, control *os.File) error {
 			_, _ = unix.KeyctlJoinSessionKeyring("")
 		}
 		neutralThread()
-		cmd, err := j.fork(s, w, control)
-		if err == nil {
-			j.process = cmd.Process
-		}
+		c, err := j.fork(s, w, control)
+		j.child = c
 		started <- err
 		if err != nil {
 			return
 		}
-		j.ended = cmd.Wait()
+		j.ended = c.wait()
 		close(j.done)
 	}()
 	if err := <-started; err != nil {
@@ -42,37 +39,36 @@ func (j *Jail) spawn(s Spec, w *world, control *os.File) error {
 }
 
 // fork starts pid 1 on the calling thread, in the cgroup when there is one.
-func (j *Jail) fork(s Spec, w *world, control *os.File) (*osexec.Cmd, error) {
+func (j *Jail) fork(s Spec, w *world, control *os.File) (c *child, err error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	files := []*os.File{null, null, null, control}
+	if s.Log != nil {
+		files[2] = s.Log
+	}
+	env := append(guestEnv[:len(guestEnv):len(guestEnv)], builderEnv[:]...)
+	a := attributes(s, w)
+	start := func() error {
+		c, err = startChild(s.Program, s.Argv, env, files, a)
+		return err
+	}
 	if j.group != nil {
-		cmd := command(s, w, control)
-		err := j.group.Start(cmd.SysProcAttr, cmd.Start)
-		if err == nil || !cmd.SysProcAttr.UseCgroupFD {
-			return cmd, err
+		err := j.group.Start(a, start)
+		if err == nil || !a.UseCgroupFD {
+			return c, err
 		}
 		// Version 2 needs clone3, which a container's seccomp profile may
 		// refuse, and rules of delegation that only the clone itself tries. If
 		// it was not the group's fault, the next attempt fails the same way.
 		j.dropGroup()
 		w.noGroup(s, "the kernel refused to start a process in it: "+cause(err).Error())
+		a.UseCgroupFD = false
 	}
-	cmd := command(s, w, control)
-	return cmd, cmd.Start()
-}
-
-// command is pid 1, not started yet.
-func command(s Spec, w *world, control *os.File) *osexec.Cmd {
-	cmd := &osexec.Cmd{
-		Path:        s.Program,
-		Args:        s.Argv,
-		Env:         append(guestEnv[:len(guestEnv):len(guestEnv)], builderEnv[:]...),
-		Dir:         "/",
-		ExtraFiles:  []*os.File{control},
-		SysProcAttr: attributes(s, w),
-	}
-	if s.Log != nil {
-		cmd.Stderr = s.Log
-	}
-	return cmd
+	err = start()
+	return c, err
 }
 
 // spawnError tells a program that cannot be executed from a namespace that
