@@ -94,7 +94,10 @@ func (s *Sandbox) ensure(ctx context.Context) error {
 		return s.fail(ctx, err)
 	}
 	if err := s.create(ctx, dir, lock); err != nil {
-		lock.Remove()
+		// A keeper that was killed has left its cgroup, which is named there. What
+		// cannot be removed waits for gc; the caller wants to know why he has no
+		// sandbox.
+		_ = buryLocked(context.WithoutCancel(ctx), dir, lock)
 		locked = false
 		return s.fail(ctx, err)
 	}

@@ -142,6 +142,11 @@ func (p *Provider) bury(ctx context.Context, dir *rundir.Dir) error {
 		lock.Unlock()
 		return nil
 	}
+	return buryLocked(ctx, dir, lock)
+}
+
+// buryLocked is bury for the holder of the lock, which it gives back.
+func buryLocked(ctx context.Context, dir *rundir.Dir, lock *rundir.Lock) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
 	if st, stateErr := dir.ReadState(); stateErr == nil && st.Cgroup != "" {
