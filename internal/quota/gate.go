@@ -173,11 +173,11 @@ func (l *Ledger) refresh() bool {
 func (l *Ledger) recount() {
 	l.h.stop.Store(1)
 	l.bury()
-	drained := l.drain()
 	began := monotonic()
+	drained := l.drain(patience)
 	l.store(l.count(), began)
 	if !drained {
-		l.h.countedAt.Store(0) // soon again
+		l.recountSoon()
 	}
 	l.h.stop.Store(0)
 }
@@ -192,9 +192,9 @@ func (l *Ledger) store(u usage, began int64) {
 }
 
 // drain waits until no operation is at work. The gate is held and stop set.
-// It gives up on a holder that has been stopped.
-func (l *Ledger) drain() bool {
-	end := time.Now().Add(patience)
+// It gives up on a holder that takes longer, as a stopped one does.
+func (l *Ledger) drain(atMost time.Duration) bool {
+	end := time.Now().Add(atMost)
 	for i := range l.h.slots {
 		s := &l.h.slots[i]
 		pause := 10 * time.Microsecond
@@ -241,6 +241,7 @@ func (l *Ledger) recountQuietly() {
 	before, ok := l.quiet()
 	l.h.stop.Store(0)
 	if !ok {
+		l.recountSoon()
 		return
 	}
 	began := monotonic()
@@ -249,18 +250,20 @@ func (l *Ledger) recountQuietly() {
 	switch {
 	case ok && after == before && l.h.valid.Load() == 1:
 		l.store(u, began)
-	case ok:
-		// Try again, but not at once.
-		l.h.countedAt.Store(monotonic() - int64(recountLeast)/2)
+	default:
 		l.h.countTook.Store(monotonic() - began)
+		l.recountSoon()
 	}
 	l.h.stop.Store(0)
 }
 
+// recountSoon lets the next walk begin sooner than usual, but not at once.
+func (l *Ledger) recountSoon() { l.h.countedAt.Store(monotonic() - int64(recountLeast)/2) }
+
 // quiet stops everybody and returns how many operations there were so far.
 func (l *Ledger) quiet() (ops int64, ok bool) {
 	l.h.stop.Store(1)
-	ok = l.drain()
+	ok = l.drain(quietPatience)
 	for i := range l.h.slots {
 		if l.h.slots[i].used.Load() != 0 {
 			ops += l.h.slots[i].ops.Load()

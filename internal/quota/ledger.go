@@ -142,7 +142,7 @@ func (l *Ledger) enter() error {
 		return errAgain
 	}
 	l.h.stop.Store(1)
-	l.drain()
+	l.drain(patience)
 	s := &l.h.slots[free]
 	s.inflight.Store(0)
 	s.ops.Store(0)

@@ -26,6 +26,9 @@ const (
 	// name: it may have been stopped. What goes on without the lock may be
 	// counted wrongly until the next walk.
 	patience = 2 * time.Second
+	// quietPatience bounds how long everybody waits for a walk that nobody
+	// asked for.
+	quietPatience = 20 * time.Millisecond
 	// gatePatience does so for one that counts.
 	gatePatience = 20 * time.Second
 )
