@@ -245,8 +245,7 @@ func (p *Provider) OpenDataDir(_ context.Context, key mapping.Key) (*os.File, er
 		}
 	}
 	if errors.Is(err, unix.ENOENT) {
-		return nil, &provider.Error{Kind: provider.NotFound, Op: "find thread", Thread: key.String(), Reason: "there is no such thread",
-			Next: "sandboxfs threads lists those there are", Err: err}
+		return nil, noThread(key, err)
 	}
 	return nil, hostError("find thread", key.String(), "", err)
 }

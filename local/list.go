@@ -193,7 +193,12 @@ func (p *Provider) Collect(ctx context.Context) ([]provider.Removed, error) {
 	if err != nil {
 		errs = append(errs, mountError("gc", "", err))
 	}
-	counts, err := quota.Collect(p.run) // after the mounts, which may have held them
+	threads, err := p.collectThreads(ctx)
+	removed = append(removed, threads...)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	counts, err := quota.Collect(p.run) // after the mounts and threads, which may have held them
 	for range counts {
 		removed = append(removed, provider.Removed{What: "quota count"})
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -176,5 +177,31 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What an agent makes to be in the way of its removal is removed all the same.
+func TestRemoveAllOfWhatIsInTheWay(t *testing.T) {
+	base := t.TempDir()
+	dir := open(t, base)
+	must(t, os.MkdirAll(filepath.Join(base, "d/closed/inner"), 0o755))
+	must(t, os.Chmod(filepath.Join(base, "d/closed/inner"), 0))
+	must(t, os.Chmod(filepath.Join(base, "d/closed"), 0))
+	must(t, os.MkdirAll(filepath.Join(base, "d/readonly/x"), 0o755))
+	must(t, os.Chmod(filepath.Join(base, "d/readonly"), 0o500))
+	at := open(t, filepath.Join(base, "d"))
+	for range 1500 { // deeper than descriptors last, and than a path is long
+		next, err := hostpath.MakeDirs(at, 0o755, "deep")
+		must(t, err)
+		at.Close()
+		at = next
+	}
+	at.Close()
+	for i := range 3000 {
+		must(t, os.WriteFile(filepath.Join(base, "d", strconv.Itoa(i)), nil, 0o644))
+	}
+	must(t, hostpath.RemoveAll(dir, "d"))
+	if left, err := os.ReadDir(base); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

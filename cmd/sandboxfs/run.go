@@ -1,0 +1,86 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"time"
+
+	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/urfave/cli/v2"
+)
+
+// removeTime bounds the deletion of a temporary thread; gc deletes the rest.
+const removeTime = 5 * time.Minute
+
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Category:  categoryRun,
+		Usage:     "run a command in a new thread that is deleted afterwards with all of its files",
+		ArgsUsage: "[--] COMMAND [ARGUMENT...]",
+		Description: "As exec, in a world of its own. The thread goes whatever ends the command, a signal too;\n" +
+			"where sandboxfs itself is killed, `sandboxfs gc` deletes it. With --keep it stays, and\n" +
+			"its name is printed on standard error.\n\n" +
+			"Exit status: as for exec.",
+		Flags: append(execFlags(), &cli.BoolFlag{Name: "keep", Usage: "keep the thread, and say its name"}),
+		Action: func(c *cli.Context) error {
+			argv := c.Args().Slice()
+			if len(argv) > 0 && argv[0] == "--" {
+				argv = argv[1:]
+			}
+			if len(argv) == 0 || argv[0] == "" {
+				return usageError{"name a command: sandboxfs run [flags] -- COMMAND [ARGUMENT...]"}
+			}
+			cmd, err := commandFrom(c, argv)
+			if err != nil {
+				return err
+			}
+			return runTemporary(c, cmd)
+		},
+	}
+}
+
+// runTemporary runs a command in a temporary thread.
+func runTemporary(c *cli.Context, cmd provider.Command) (err error) {
+	p, err := open(c.Context, c)
+	if err != nil {
+		return err
+	}
+	maker, ok := p.(provider.TemporaryMaker)
+	if !ok {
+		return errors.New("this provider has no temporary threads; use exec and rm")
+	}
+	// From here to the end no signal ends this process by itself: the thread
+	// must go. While the command runs it gets them.
+	ctx, cancel := context.WithCancelCause(c.Context)
+	defer cancel(nil)
+	var attached atomic.Bool
+	signals := make(chan os.Signal, 1)
+	notifyEnd(signals)
+	defer signal.Stop(signals)
+	go func() {
+		for s := range signals {
+			if number, ok := s.(interface {
+				os.Signal
+				Signal()
+			}); ok && !attached.Load() {
+				cancel(interruptionOf(number))
+				return
+			}
+		}
+	}()
+	thread, err := maker.MakeTemporary(ctx, c.String("user"))
+	if err != nil {
+		return err
+	}
+	if c.Bool("keep") {
+		fmt.Fprintln(os.Stderr, "sandboxfs: the thread is", thread.Key())
+	}
+	return nil
+}
