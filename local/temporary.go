@@ -129,6 +129,20 @@ func (t *temporary) Remove(ctx context.Context) error {
 	return t.p.Remove(ctx, t.key, provider.RemoveNow)
 }
 
+// Keep implements [provider.TemporaryThread].
+func (t *temporary) Keep() error {
+	defer t.mark.Close()
+	dir, err := t.p.OpenDataDir(context.Background(), t.key)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := unix.Unlinkat(int(dir.Fd()), temporaryMark, 0); err != nil {
+		return hostError("keep thread", t.key.String(), "", err)
+	}
+	return nil
+}
+
 // collectTemporary removes a temporary thread whose maker is gone, and reports
 // whether it did. One of that name without a mark is a thread like any other,
 // unless it is empty.

@@ -72,7 +72,8 @@ type TemporaryMaker interface {
 type TemporaryThread interface {
 	// Key is the thread's; nobody else had it before.
 	Key() mapping.Key
-	// Remove deletes the thread, as [Remover] does with [RemoveNow]. It must be
-	// called once.
+	// Remove deletes the thread, as [Remover] does with [RemoveNow].
 	Remove(ctx context.Context) error
+	// Keep makes it a thread like any other. One of the two must be called.
+	Keep() error
 }

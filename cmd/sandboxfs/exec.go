@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
 )
@@ -26,51 +27,21 @@ func execCommand() *cli.Command {
 			"directory, variables, functions and background jobs are there for the next command.\n\n" +
 			"Exit status: the command's own; 128+N after signal N; 124 our timeout; 125 our own\n" +
 			"failure or wrong usage; 126 not executable; 127 not found.",
-		Flags: append([]cli.Flag{
-			userFlag(), providerFlag(),
-			&cli.DurationFlag{Name: "timeout", Usage: "end the command after this `time`; 0 for never", DefaultText: "10m0s"},
-			&cli.Int64Flag{Name: "max-output", Usage: "bound each stream to `BYTES`, keeping head and tail; 0 for no bound"},
-			&cli.StringFlag{Name: "workdir", Aliases: []string{"C"}, Usage: "working `directory`, a virtual path (default: the workspace)"},
-			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "set `KEY=VALUE` in the command's environment; may be repeated"},
-			&cli.StringFlag{Name: "session", Usage: "run shell text in the thread's session of this `name`, which keeps its state"},
-			&cli.BoolFlag{Name: "tty", Aliases: []string{"t"}, Usage: "give the command a terminal"},
-			&cli.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: "pass standard input on even from a terminal"},
-			&cli.BoolFlag{Name: "no-stdin", Aliases: []string{"n"}, Usage: "do not read standard input"},
-		}, newFlags()...),
+		Flags: append(execFlags(),
+			&cli.StringFlag{Name: "session", Usage: "run shell text in the thread's session of this `name`, which keeps its state"}),
 		Action: func(c *cli.Context) error {
 			argv, err := commandOf(c)
 			if err != nil {
 				return err
 			}
-			env, err := envOf(c.StringSlice("env"))
+			cmd, err := commandFrom(c, argv)
 			if err != nil {
 				return err
-			}
-			cfg, err := settings(c)
-			if err != nil {
-				return err
-			}
-			timeout := cfg.CommandTimeout
-			if timeout == 0 {
-				timeout = -1
-			}
-			if c.Int64("max-output") < 0 {
-				return usageError{"--max-output must not be negative; 0 means no bound"}
-			}
-			if dir := c.String("workdir"); dir != "" && !strings.HasPrefix(dir, "/") {
-				return usageError{fmt.Sprintf("-C %s: give an absolute virtual path such as /mnt/user-data/outputs", dir)}
-			}
-			cmd := provider.Command{
-				Argv: argv, Dir: c.String("workdir"), Env: env, Timeout: timeout, MaxOutput: c.Int64("max-output"),
-				Stdin: stdinOf(c),
 			}
 			if c.IsSet("session") {
 				if err := inSession(c, &cmd); err != nil {
 					return err
 				}
-			}
-			if c.Bool("tty") {
-				cmd.TTY, cmd.Stdin = newTTY(), os.Stdin
 			}
 			return execute(c, cmd)
 		},
@@ -91,6 +62,50 @@ func inSession(c *cli.Context, cmd *provider.Command) error {
 	}
 	cmd.Script, cmd.Argv = cmd.Argv[0], nil
 	return nil
+}
+
+// execFlags are those of the verbs that run one command.
+func execFlags() []cli.Flag {
+	return append([]cli.Flag{
+		userFlag(), providerFlag(),
+		&cli.DurationFlag{Name: "timeout", Usage: "end the command after this `time`; 0 for never", DefaultText: "10m0s"},
+		&cli.Int64Flag{Name: "max-output", Usage: "bound each stream to `BYTES`, keeping head and tail; 0 for no bound"},
+		&cli.StringFlag{Name: "workdir", Aliases: []string{"C"}, Usage: "working `directory`, a virtual path (default: the workspace)"},
+		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "set `KEY=VALUE` in the command's environment; may be repeated"},
+		&cli.BoolFlag{Name: "tty", Aliases: []string{"t"}, Usage: "give the command a terminal"},
+		&cli.BoolFlag{Name: "interactive", Aliases: []string{"i"}, Usage: "pass standard input on even from a terminal"},
+		&cli.BoolFlag{Name: "no-stdin", Aliases: []string{"n"}, Usage: "do not read standard input"},
+	}, newFlags()...)
+}
+
+// commandFrom makes a command of what execFlags say.
+func commandFrom(c *cli.Context, argv []string) (provider.Command, error) {
+	env, err := envOf(c.StringSlice("env"))
+	if err != nil {
+		return provider.Command{}, err
+	}
+	cfg, err := settings(c)
+	if err != nil {
+		return provider.Command{}, err
+	}
+	timeout := cfg.CommandTimeout
+	if timeout == 0 {
+		timeout = -1
+	}
+	if c.Int64("max-output") < 0 {
+		return provider.Command{}, usageError{"--max-output must not be negative; 0 means no bound"}
+	}
+	if dir := c.String("workdir"); dir != "" && !strings.HasPrefix(dir, "/") {
+		return provider.Command{}, usageError{fmt.Sprintf("-C %s: give an absolute virtual path such as /mnt/user-data/outputs", dir)}
+	}
+	cmd := provider.Command{
+		Argv: argv, Dir: c.String("workdir"), Env: env, Timeout: timeout, MaxOutput: c.Int64("max-output"),
+		Stdin: stdinOf(c),
+	}
+	if c.Bool("tty") {
+		cmd.TTY, cmd.Stdin = newTTY(), os.Stdin
+	}
+	return cmd, nil
 }
 
 // commandOf returns what follows the thread, without a leading "--".
@@ -140,6 +155,11 @@ func execute(c *cli.Context, cmd provider.Command) error {
 	if err != nil {
 		return err
 	}
+	return executeIn(ctx, p, key, cmd, func() {})
+}
+
+// executeIn runs one command in a thread; started is called when it runs.
+func executeIn(ctx context.Context, p provider.Provider, key mapping.Key, cmd provider.Command, started func()) error {
 	id, err := p.Acquire(ctx, key)
 	if err != nil {
 		return err
@@ -152,5 +172,19 @@ func execute(c *cli.Context, cmd provider.Command) error {
 	if !ok {
 		return errors.New("this provider cannot pass streams on")
 	}
-	return attach(ctx, starter, cmd)
+	return attach(ctx, startHook{starter, started}, cmd)
+}
+
+// startHook tells when a command has started.
+type startHook struct {
+	provider.Starter
+	started func()
+}
+
+func (h startHook) Start(ctx context.Context, cmd provider.Command) (provider.Process, error) {
+	process, err := h.Starter.Start(ctx, cmd)
+	if err == nil {
+		h.started()
+	}
+	return process, err
 }

@@ -46,7 +46,7 @@ func inJSON(c *cli.Context, err error) error {
 
 // runsCommands are the verbs whose exit status is the command's own, and whose
 // failures are therefore 125.
-var runsCommands = []string{"exec", "shell"}
+var runsCommands = []string{"exec", "run", "shell"}
 
 // codeOf is the exit status of a failure, as docs/CLI.md promises it.
 func codeOf(verb string, err error) int {

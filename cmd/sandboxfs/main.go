@@ -29,7 +29,10 @@ func run(ctx context.Context, args []string) int {
 	var unknown error // what help was asked for and does not know
 	verb := ""
 	verbs := []*cli.Command{
-		execCommand(), shellCommand(), cpCommand(), psCommand(), sessionsCommand(), jobsCommand(), stopCommand(), mountCommand(), umountCommand(), gcCommand(), doctorCommand(), configCommand(), versionCommand(),
+		execCommand(), runCommand(), shellCommand(),
+		cpCommand(), mountCommand(), umountCommand(), threadsCommand(), rmCommand(),
+		psCommand(), sessionsCommand(), jobsCommand(), stopCommand(), gcCommand(),
+		doctorCommand(), configCommand(), versionCommand(),
 	}
 	for _, v := range verbs {
 		v.OnUsageError = wrongUsage // it is not inherited

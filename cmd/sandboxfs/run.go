@@ -13,6 +13,7 @@ import (
 
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sys/unix"
 )
 
 // removeTime bounds the deletion of a temporary thread; gc deletes the rest.
@@ -46,8 +47,10 @@ func runCommand() *cli.Command {
 	}
 }
 
-// runTemporary runs a command in a temporary thread.
-func runTemporary(c *cli.Context, cmd provider.Command) (err error) {
+// runTemporary runs a command in a temporary thread. From here on no signal
+// ends this process by itself, since the thread must go: until the command
+// runs it ends the start, and then it is the command's.
+func runTemporary(c *cli.Context, cmd provider.Command) error {
 	p, err := open(c.Context, c)
 	if err != nil {
 		return err
@@ -56,21 +59,20 @@ func runTemporary(c *cli.Context, cmd provider.Command) (err error) {
 	if !ok {
 		return errors.New("this provider has no temporary threads; use exec and rm")
 	}
-	// From here to the end no signal ends this process by itself: the thread
-	// must go. While the command runs it gets them.
 	ctx, cancel := context.WithCancelCause(c.Context)
 	defer cancel(nil)
-	var attached atomic.Bool
+	var running atomic.Bool
 	signals := make(chan os.Signal, 1)
 	notifyEnd(signals)
 	defer signal.Stop(signals)
 	go func() {
-		for s := range signals {
-			if number, ok := s.(interface {
-				os.Signal
-				Signal()
-			}); ok && !attached.Load() {
-				cancel(interruptionOf(number))
+		for {
+			select {
+			case s := <-signals:
+				if number, ok := s.(unix.Signal); ok && !running.Load() {
+					cancel(interruption{number})
+				}
+			case <-ctx.Done():
 				return
 			}
 		}
@@ -79,8 +81,23 @@ func runTemporary(c *cli.Context, cmd provider.Command) (err error) {
 	if err != nil {
 		return err
 	}
+	end := thread.Remove
 	if c.Bool("keep") {
+		end = func(context.Context) error { return nil }
+		if err := thread.Keep(); err != nil {
+			return err
+		}
 		fmt.Fprintln(os.Stderr, "sandboxfs: the thread is", thread.Key())
 	}
-	return nil
+	err = executeIn(ctx, p, thread.Key(), cmd, func() { running.Store(true) })
+	var i interruption
+	if errors.As(context.Cause(ctx), &i) {
+		err = exitStatus(128 + int(i.signal))
+	}
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+	defer stop()
+	if gone := end(last); gone != nil {
+		report(gone) // the status is the command's
+	}
+	return err
 }
