@@ -43,11 +43,17 @@ func (p *Provider) Remove(ctx context.Context, key mapping.Key, how provider.Rem
 	if err := unix.Fstatat(int(threads.Fd()), key.Thread, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil && p.dir(key).Keeper() == 0 {
 		return p.failRemove(key, err)
 	}
+	if err := p.unmounted(ctx, key); err != nil {
+		return p.failRemove(key, err) // before anything is ended
+	}
 	lock, err := p.lockDead(ctx, key, how)
 	if err != nil {
 		return p.failRemove(key, err)
 	}
 	trash, err := "", p.unused(key)
+	if err == nil {
+		err = p.unmounted(ctx, key)
+	}
 	if err == nil {
 		trash, err = discard(threads, key.Thread)
 	}
@@ -111,6 +117,20 @@ func (p *Provider) unused(key mapping.Key) error {
 		if err == nil && st.Home == p.home && st.User == key.User && st.Thread == key.Thread && dir.Keeper() != 0 {
 			return &provider.Error{Kind: provider.Conflict, Reason: fmt.Sprintf("the provider %s has a live sandbox of it", st.Provider),
 				Next: "stop that first"}
+		}
+	}
+	return nil
+}
+
+// unmounted refuses a thread that is mounted on the host.
+func (p *Provider) unmounted(ctx context.Context, key mapping.Key) error {
+	mounts, err := p.HostMounts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if m.User == key.User && m.Thread == key.Thread && m.PID != 0 {
+			return &provider.Error{Kind: provider.Conflict, Reason: "it is mounted at " + m.Point, Next: "unmount it first: sandboxfs umount " + m.Point}
 		}
 	}
 	return nil
