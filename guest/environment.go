@@ -3,6 +3,7 @@ package guest
 import (
 	"os"
 	"os/user"
+	"path"
 	"slices"
 	"strconv"
 
@@ -33,13 +34,16 @@ func baseEnvironment(o ServerOptions) environment {
 	if err != nil {
 		host = "sandbox"
 	}
-	e := environment{shell: findShell(), vars: map[string]string{
+	e := environment{shell: o.Shell, vars: map[string]string{
 		"PATH": defaultPath, "HOME": o.Home, "USER": name, "LOGNAME": name, "HOSTNAME": host,
 		"LANG": "C.UTF-8", "TMPDIR": "/tmp",
 	}, quiet: map[string]string{
 		"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat",
 		"EDITOR": "true", "VISUAL": "true", "GIT_EDITOR": "true", "GIT_TERMINAL_PROMPT": "0",
 	}}
+	if e.shell == "" {
+		e.shell = findShell()
+	}
 	e.vars["SHELL"] = e.shell
 	for k, v := range o.Env {
 		if isStartup(k) {
@@ -65,7 +69,7 @@ func findShell() string {
 }
 
 // hasBash reports whether scripts are run by bash.
-func (e environment) hasBash() bool { return e.shell != "/bin/sh" }
+func (e environment) hasBash() bool { return path.Base(e.shell) == "bash" }
 
 // of makes the complete environment of a command.
 func (e environment) of(c provider.Command) []string {

@@ -49,9 +49,13 @@ func runTests(m *testing.M) int {
 }
 
 // newExecutor makes one on the plain machine.
-func newExecutor(t testing.TB) *exec.Executor {
+func newExecutor(t testing.TB, forms ...exec.Form) *exec.Executor {
 	t.Helper()
-	e, err := exec.New(exec.Config{SlotPath: slotProgram, MaxProcesses: 5000})
+	c := exec.Config{SlotPath: slotProgram, MaxProcesses: 5000}
+	for _, f := range forms {
+		c.Form = f
+	}
+	e, err := exec.New(c)
 	if err != nil {
 		testenv.Skip(t, fmt.Sprintf("commands cannot be run here: %v", err))
 	}

@@ -33,6 +33,9 @@ type ServerOptions struct {
 	// DownloadRoot is the only directory from which downloads are answered;
 	// empty means /mnt/user-data.
 	DownloadRoot string
+	// Shell runs scripts and sessions; empty means bash, or sh where there is
+	// none. One that is not called bash is taken for a POSIX shell.
+	Shell string
 	// Env is added to the allow-list of variables, and wins over it.
 	Env map[string]string
 	// IdleTimeout ends the guest when no command ran and no call was made

@@ -67,7 +67,8 @@ func bash(path string) dialect {
 \builtin declare -f; \builtin declare -F; \builtin printf '\0'
 \builtin shopt -p; \builtin printf '\0'
 \builtin enable -n; \builtin printf '\0'
-\builtin alias -p; \builtin umask -p; \builtin printf '\0'
+\builtin alias -p; \builtin umask -p
+\builtin printf '\\builtin set --'; if [[ $# -gt 0 ]]; then \builtin printf ' %q' "$@"; fi; \builtin printf '\n\0'
 \builtin trap -p; \builtin set +o; \builtin printf '\0'
 \builtin pwd; \builtin printf '\0end'; } 2>/dev/null >|"/proc/self/fd/$_sandboxfs/v"
 if [[ -n ${_sandboxfs[1]-} ]]; then \builtin printf '\0%s\0' "${_sandboxfs[1]}" >"/proc/self/fd/$_sandboxfs/s"; fi
@@ -88,7 +89,8 @@ func sh(path string) dialect {
 		fd:       shFD,
 		argv:     []string{path, "-s"},
 		greeting: "exec >/dev/null 2>&1\n",
-		text:     `"$(cat ` + dir + fileText + `)"`,
+		fetch:    `_sandboxfs=$(cat ` + dir + fileText + ")\n",
+		text:     `"$_sandboxfs"`,
 		eval:     `\command eval`,
 		cd:       `\command cd`,
 		report:   `_sandboxfs=%s:$?;\. ` + dir + fileEpilog + "\n",

@@ -68,6 +68,10 @@ func testJobs(e *env) {
 // testJobsLiveOn: they survive the shell that started them.
 func testJobsLiveOn(e *env) {
 	e.sh(marked(21) + " & true")
+	e.eventually("the job", func() bool {
+		jobs := e.jobs(e.name)
+		return len(jobs) == 1 && strings.Contains(jobs[0].Command, marked(21))
+	})
 	for _, text := range []string{"exit 1", "kill -9 $$", "exec true", "set -e; false"} {
 		e.wantChange(text, e.sh(text), "background job")
 		if jobs := e.jobs(e.name); len(jobs) != 1 || !strings.Contains(jobs[0].Command, marked(21)) {
