@@ -146,8 +146,9 @@ func (ss *sessions) idleLocked() []*session {
 // evictOne closes the first session that has no jobs, and says whether there
 // was one.
 func (ss *sessions) evictOne(candidates []*session) bool {
-	for _, s := range candidates {
-		if s.shell.CountJobs() > 0 {
+	jobs := jobsOf(candidates)
+	for i, s := range candidates {
+		if jobs[i] > 0 {
 			continue
 		}
 		ss.mu.Lock()
@@ -158,7 +159,7 @@ func (ss *sessions) evictOne(candidates []*session) bool {
 		room := len(ss.byName) < maxSessions
 		ss.mu.Unlock()
 		if still {
-			go s.shell.Close()
+			s.shell.Close()
 		}
 		if room {
 			return true
@@ -201,10 +202,12 @@ func (ss *sessions) leave(s *session) {
 // list describes the sessions, by name.
 func (ss *sessions) list() []provider.SessionInfo {
 	infos := []provider.SessionInfo{}
-	for _, s := range ss.all() {
-		jobs, dir := s.shell.CountJobs(), s.shell.Dir()
+	all := ss.all()
+	jobs := jobsOf(all)
+	for n, s := range all {
+		dir := s.shell.Dir()
 		ss.mu.Lock()
-		i := provider.SessionInfo{Name: s.name, State: "ready", Dir: dir, Created: s.created.UTC().Format(time.RFC3339), Commands: s.commands, Jobs: jobs}
+		i := provider.SessionInfo{Name: s.name, State: "ready", Dir: dir, Created: s.created.UTC().Format(time.RFC3339), Commands: s.commands, Jobs: jobs[n]}
 		if s.busy {
 			i.State = "busy"
 		} else {
@@ -230,10 +233,19 @@ func (ss *sessions) all() []*session {
 // count returns how many sessions and jobs there are.
 func (ss *sessions) count() (live, jobs int) {
 	all := ss.all()
-	for _, s := range all {
-		jobs += s.shell.CountJobs()
+	for _, n := range jobsOf(all) {
+		jobs += n
 	}
 	return len(all), jobs
+}
+
+// jobsOf counts the jobs of each session.
+func jobsOf(all []*session) []int {
+	shells := make([]*shell.Session, len(all))
+	for i, s := range all {
+		shells[i] = s.shell
+	}
+	return shell.CountJobs(shells...)
 }
 
 // close ends a session with everything that runs in it, and reports whether

@@ -53,19 +53,27 @@ func (s *Session) Jobs() []Job {
 	return jobs
 }
 
-// CountJobs is len(Jobs()), for less.
-func (s *Session) CountJobs() int {
-	s.mu.Lock()
-	slot, sh, run := s.slot, s.sh, s.run
-	s.mu.Unlock()
-	if slot == nil {
-		return 0
+// CountJobs counts the living background jobs of some sessions, by one look at
+// the processes.
+func CountJobs(all ...*Session) []int {
+	counts := make([]int, len(all))
+	var t *table
+	for i, s := range all {
+		s.mu.Lock()
+		slot, sh, run := s.slot, s.sh, s.run
+		s.mu.Unlock()
+		if slot == nil {
+			continue
+		}
+		if t == nil {
+			var err error
+			if t, err = readTable(); err != nil {
+				return counts
+			}
+		}
+		counts[i] = len(jobRoots(t, slot.Pid(), sh, run))
 	}
-	t, err := readTable()
-	if err != nil {
-		return 0
-	}
-	return len(jobRoots(t, slot.Pid(), sh, run))
+	return counts
 }
 
 // jobRoots finds the jobs' first processes: what the slot has got as an orphan,

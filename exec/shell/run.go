@@ -66,18 +66,9 @@ func (s *Session) Start(ctx context.Context, c Command) (*Run, error) {
 			return nil, e
 		}
 	}
-	sh, change, err := s.shell(ctx)
+	r, change, err := s.ready(ctx, &c)
 	if err != nil {
 		return nil, err
-	}
-	if c.Dir == "" {
-		var moved *Change
-		c.Dir, moved = s.lostDir(sh)
-		change = merge(change, moved)
-	}
-	r, err := s.newRun(sh, &c)
-	if err != nil {
-		return nil, &exec.StartError{Reason: exec.NoResources, Path: "the session's command", Detail: err.Error()}
 	}
 	r.change = change
 	nonce := newNonce()
@@ -88,12 +79,50 @@ func (s *Session) Start(ctx context.Context, c Command) (*Run, error) {
 		return nil, ErrClosed
 	}
 	s.run = r
+	hook := ""
+	if s.last != nil && !s.last.hasExitTrap() {
+		hook = s.d.hook // the command before has taken it off
+	}
 	s.mu.Unlock()
 	if r.in != nil {
 		go r.in.open() // the shell waits for it
 	}
-	go r.see(nonce, s.d.command(s.turn, nonce, &c))
+	go r.see(nonce, hook+s.d.command(s.turn, nonce, &c))
 	return r, nil
+}
+
+// ready makes what a command needs: a shell, and files. Where a command before
+// it has filled the session's files, all of it is made anew.
+func (s *Session) ready(ctx context.Context, c *Command) (*Run, *Change, error) {
+	var change *Change
+	for again := false; ; again = true {
+		sh, now, err := s.shell(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		change = merge(change, now)
+		dir := c.Dir
+		if dir == "" {
+			var moved *Change
+			dir, moved = s.lostDir(sh)
+			change = merge(change, moved)
+		}
+		r, err := s.newRun(sh, c)
+		if err == nil {
+			c.Dir = dir
+			return r, change, nil
+		}
+		if again {
+			return nil, nil, &exec.StartError{Reason: exec.NoResources, Path: "the session's command", Detail: err.Error()}
+		}
+		s.forget(sh)
+		sh.end()
+		s.mu.Lock()
+		s.private.close()
+		s.private = nil
+		s.mu.Unlock()
+		change = merge(change, &Change{Reason: "the shell was replaced: the files by which it is spoken to were full", Lost: s.lostJobs()})
+	}
 }
 
 // newRun makes the command's files.
@@ -292,7 +321,7 @@ func (s *Session) lostJobs() []string {
 	if slot == nil || isDone(slot.Done()) {
 		return []string{"background jobs"}
 	}
-	switch n := s.CountJobs(); n {
+	switch n := CountJobs(s)[0]; n {
 	case 0:
 		return nil
 	case 1:

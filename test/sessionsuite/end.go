@@ -56,6 +56,7 @@ func testSpoilt(e *env) {
 		"alias builtin=false eval=false command=false printf=false", "eval() { echo fake; }; command() { echo fake; }; printf() { echo fake; }; read() { :; }; exec() { :; }; trap() { :; }; declare() { :; }; shopt() { :; }; set() { :; }; cd() { :; }",
 		"set -x", "set -v", "set -a", "set -k", "set -f", "set -C", "set -T", "set -E", "set -H", "set -o posix", "POSIXLY_CORRECT=1", "unset PATH", "PATH=", "IFS=1234567890abcdef", "LC_ALL=xx", "TMOUT=1", "PS4='$(sleep 0)'", "BASH_XTRACEFD=1; set -x", "readonly _sandboxfs", "declare -i _sandboxfs", "_sandboxfs() { :; }",
 		"unset -f nothing; shopt -s failglob nullglob nocaseglob", "set -o history -o histexpand", "exec 97>&-", "exec 97<&-; exec 10<&-", "umask 777", "HOME=/nonexistent; unset HOME PWD OLDPWD", "trap '' TERM INT HUP", "printf '\\0%s\\0' 0123456789abcdef:0 >/proc/self/fd/97/s", "set -o noexec",
+		"for d in /proc/self/fd/*; do if [ -e $d/z ]; then for i in {1..200}; do : >$d/junk$i; done; head -c 40000000 /dev/zero >$d/junk; fi; done 2>/dev/null", "for d in /proc/self/fd/*; do if [ -e $d/z ]; then rm -f $d/*; fi; done", "trap - EXIT; x=1; kill $$", "kill -9 -1; kill -9 $$",
 	} {
 		ctx, cancel := context.WithTimeout(e.ctx, e.f.Limit)
 		began := time.Now()
