@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sandboxfs/sandboxfs/internal/testenv"
 	"github.com/sandboxfs/sandboxfs/mapping"
@@ -123,5 +124,33 @@ func TestSessionOfKilledSandbox(t *testing.T) {
 	res, err := s.Execute(ctx, provider.Command{Script: "echo \"[$x]\"", Session: "s"})
 	if err != nil || string(res.Stdout.Head) != "[]\n" || res.Session == nil || !strings.Contains(res.Session.Reason, "new") {
 		t.Errorf("the next: got %+v, %v", res, err)
+	}
+}
+
+// A session whose own bomb has left no process for its shell goes on without
+// the bomb, and says so.
+func TestSessionAfterForkBomb(t *testing.T) {
+	h := newHost(t)
+	ctx := minute(t)
+	s := h.sandbox(t, h.open(t), "t")
+	run := func(script string) *provider.Result {
+		res, err := s.Execute(ctx, provider.Command{Script: script, Session: "s", Timeout: 3 * time.Second})
+		if err != nil {
+			t.Fatalf("%s: %v", script, err)
+		}
+		return res
+	}
+	run("x=kept")
+	bomb := run(":(){ :|:& };:; for i in {1..2000}; do sleep 600 & done; sleep 20")
+	if !bomb.TimedOut || bomb.Session == nil {
+		t.Errorf("the bomb: got %+v", bomb)
+	}
+	res := run("echo $x")
+	if string(res.Stdout.Head) != "kept\n" {
+		t.Errorf("afterwards: got %q, %q, %+v", res.Stdout.Head, res.Stderr.Head, res.Session)
+	}
+	t.Logf("told: %+v; %+v", bomb.Session, res.Session)
+	if res := run("echo $x"); string(res.Stdout.Head) != "kept\n" || res.Session != nil {
+		t.Errorf("and then: got %q, %+v", res.Stdout.Head, res.Session)
 	}
 }

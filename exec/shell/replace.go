@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/sandboxfs/sandboxfs/exec"
 	"golang.org/x/sys/unix"
 )
 
@@ -42,6 +43,12 @@ func (s *Session) shell(ctx context.Context) (*process, *Change, error) {
 		fresh, err = s.start(ctx, nil)
 		change = merge(change, &Change{Reason: "the state could not be restored", Lost: []string{"working directory, variables, functions, aliases, options and traps"}})
 	}
+	if err != nil && s.isCrowded(err) {
+		slot.Close()
+		waitFor(slot.Done(), 2*killLimit)
+		change = merge(change, &Change{Reason: "the session's background jobs had used up the processes that the sandbox may have", Lost: []string{"background jobs, which were ended"}})
+		fresh, err = s.start(ctx, last)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,6 +63,25 @@ func (s *Session) shell(ctx context.Context) (*process, *Change, error) {
 	}
 	s.sh = fresh
 	return fresh, change, nil
+}
+
+// isCrowded reports whether a shell could not be started because most of the
+// processes that there are belong to this very session.
+func (s *Session) isCrowded(err error) bool {
+	var start *exec.StartError
+	if !errors.Is(err, errNotReady) && !(errors.As(err, &start) && start.Reason == exec.NoResources) {
+		return false
+	}
+	s.mu.Lock()
+	slot := s.slot
+	s.mu.Unlock()
+	t, terr := readTable()
+	if terr != nil || slot == nil {
+		return false
+	}
+	const few = 64 // so many are nobody's bomb
+	own := len(t.below(slot.Pid()))
+	return own > few && 2*own > len(t.byPID)
 }
 
 // compare tells what a new shell has not restored.
