@@ -32,14 +32,18 @@ func run(ctx context.Context, args []string) int {
 		execCommand(), runCommand(), shellCommand(),
 		cpCommand(), mountCommand(), umountCommand(), threadsCommand(), rmCommand(),
 		psCommand(), sessionsCommand(), jobsCommand(), stopCommand(), gcCommand(),
-		doctorCommand(), configCommand(), versionCommand(),
+		doctorCommand(), configCommand(), completionCommand(), versionCommand(),
 	}
 	for _, v := range verbs {
 		v.OnUsageError = wrongUsage // it is not inherited
 		v.HideHelpCommand = true    // else no thread could be called "h" or "help"
-		if v.Name != "version" {
+		if v.Name != "version" && v.Name != "completion" {
 			v.Flags = append(v.Flags, configFlag())
 		}
+	}
+	if len(args) > 1 && args[1] == completeVerb {
+		complete(ctx, os.Stdout, verbs, args[2:])
+		return 0
 	}
 	app := &cli.App{
 		Name:                      "sandboxfs",
