@@ -26,7 +26,7 @@ func Collect(run *rundir.Root) ([]provider.Removed, error) {
 		if err != nil || lock == nil {
 			continue // being made, or ended
 		}
-		what, err := bury(dir)
+		what, err := bury(run, dir)
 		if err != nil {
 			lock.Unlock()
 			errs = append(errs, err)
@@ -47,15 +47,16 @@ func Collect(run *rundir.Root) ([]provider.Removed, error) {
 
 // bury detaches the mount of a dead server. It says nothing where one lives
 // after all. The caller holds the lock.
-func bury(dir *rundir.Dir) (provider.Removed, error) {
+func bury(run *rundir.Root, dir *rundir.Dir) (provider.Removed, error) {
 	var nothing provider.Removed
 	if dir.Keeper() != 0 {
 		return nothing, nil
 	}
-	var r Record
-	if dir.ReadRecord(&r) != nil { // its server never came to mount
+	f := found{dir: dir}
+	if dir.ReadRecord(&f.record) != nil { // its server never came to mount
 		return provider.Removed{What: "runtime state"}, nil
 	}
+	r := f.record
 	key := mapping.Key{User: r.User, Thread: r.Thread}
 	here, err := namespace()
 	if err != nil {
@@ -65,8 +66,8 @@ func bury(dir *rundir.Dir) (provider.Removed, error) {
 	if err != nil {
 		return nothing, err
 	}
-	m, ok := r.find(table)
-	if !ok || r.Namespace != here || !isDead(m.point) {
+	m, ok := f.locate(run, table)
+	if !ok || r.Namespace != here {
 		return provider.RemovedOf(key, "runtime state", r.Point), nil
 	}
 	return provider.RemovedOf(key, "mount", m.point), detach(m.point, provider.UnmountLazy)

@@ -43,16 +43,24 @@ func each(run *rundir.Root, do func(found) bool) error {
 	return nil
 }
 
-// search returns the first mount that is wanted, or nil.
-func search(run *rundir.Root, wanted func(Record) bool) (*found, error) {
-	var hit *found
+// holder returns the record of a mount in the table, or nil. Of several that
+// have its numbers it is the one with its path, else one whose server lives.
+func holder(run *rundir.Root, m mountEntry) (*found, error) {
+	var best *found
 	err := each(run, func(f found) bool {
-		if wanted(f.record) {
-			hit = &f
+		if !f.record.is(m) {
+			return true
 		}
-		return hit == nil
+		if best == nil || best.pid == 0 {
+			best = &f
+		}
+		if f.record.Point == m.point && f.pid != 0 {
+			best = &f
+			return false
+		}
+		return true
 	})
-	return hit, err
+	return best, err
 }
 
 // List returns the mounts of a data directory, given by its real path, ordered
@@ -65,7 +73,7 @@ func List(run *rundir.Root, home string) ([]provider.HostMount, error) {
 	var all []provider.HostMount
 	err = each(run, func(f found) bool {
 		if f.record.Home == home {
-			all = append(all, f.info(table))
+			all = append(all, f.info(run, table))
 		}
 		return true
 	})
@@ -73,9 +81,9 @@ func List(run *rundir.Root, home string) ([]provider.HostMount, error) {
 	return all, err
 }
 
-func (f found) info(table mountTable) provider.HostMount {
+func (f found) info(run *rundir.Root, table mountTable) provider.HostMount {
 	state := stateMounted
-	m, seen := table.device(f.record.Device)
+	m, seen := f.locate(run, table)
 	switch {
 	case f.pid == 0:
 		state = stateDead
@@ -90,6 +98,22 @@ func (f found) info(table mountTable) provider.HostMount {
 		info.Point = m.point // a directory above it may have been renamed
 	}
 	return info
+}
+
+// locate finds the mount in the table. One that has been given its numbers is
+// not taken for it: that is recorded too, or it is not dead while this is.
+func (f found) locate(run *rundir.Root, table mountTable) (mountEntry, bool) {
+	m, ok := f.record.find(table)
+	switch {
+	case !ok:
+		return m, false
+	case f.pid == 0:
+		return m, isDead(m.point)
+	case m.point == f.record.Point:
+		return m, true
+	}
+	other, err := holder(run, m)
+	return m, err == nil && other != nil && other.dir.Name() == f.dir.Name()
 }
 
 // isFresh reports whether a thread has no directories yet.

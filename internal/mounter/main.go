@@ -63,6 +63,8 @@ type server struct {
 	ledger *quota.Ledger // nil where nothing is bounded
 	// attached says that the mount was put at its place.
 	attached bool
+	// over says that the connection has ended: nothing is served any more.
+	over bool
 }
 
 func (s *server) start(spec Spec, lock *os.File) error {
@@ -106,7 +108,7 @@ func (s *server) start(spec Spec, lock *os.File) error {
 	if !ok || m.kind != fsType {
 		return fmt.Errorf("the mount is not in the mount table")
 	}
-	s.record.Device = m.device
+	s.record.Device, s.record.MountID = m.device, m.id
 	return s.dir.WriteRecord(s.record)
 }
 
@@ -159,6 +161,8 @@ func (s *server) abandon() {
 	s.ledger.Close()
 }
 
+// hide detaches the mount, and no other: where the connection is over, a mount
+// with the same numbers is somebody else's unless it is dead.
 func (s *server) hide() {
 	table, err := readTable()
 	if err != nil {
@@ -166,7 +170,7 @@ func (s *server) hide() {
 		return
 	}
 	m, ok := s.record.find(table)
-	if !ok {
+	if top, _ := table.at(m.point); !ok || top != m || s.over && !isDead(m.point) {
 		return
 	}
 	if err := detach(m.point, provider.UnmountLazy); err != nil {

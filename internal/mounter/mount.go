@@ -128,8 +128,8 @@ func heal(point string) error {
 // already answers where a tree is mounted at the place.
 func already(run *rundir.Root, spec Spec, m mountEntry) (provider.HostMount, error) {
 	conflict := &provider.Error{Kind: provider.Conflict, Next: "unmount it first: sandboxfs umount " + spec.Point}
-	found, err := search(run, func(r Record) bool { return r.Device == m.device })
-	if err != nil || found == nil {
+	found, err := holder(run, m)
+	if err != nil || found == nil || found.pid == 0 {
 		conflict.Reason = "a mount of sandboxfs that is not in this runtime directory is at " + spec.Point
 		conflict.Next = "choose another directory, or look for its owner in the mount table"
 		return provider.HostMount{}, conflict

@@ -58,8 +58,11 @@ type Record struct {
 	// mounted it first.
 	Namespace string `json:"namespace"`
 	Point     string `json:"point"`
-	// Device is "major:minor" of the filesystem; empty while it is made.
+	// Device is "major:minor" of the filesystem and MountID the mount's number
+	// in Namespace (proc(5), mountinfo); empty while it is made. Both are given
+	// to another mount when this one is gone.
 	Device    string   `json:"device"`
+	MountID   string   `json:"mount_id"`
 	View      string   `json:"view"`
 	Ownership string   `json:"ownership"`
 	Audience  Audience `json:"audience"`
@@ -78,17 +81,22 @@ func (r Record) info(state string) provider.HostMount {
 // ours reports whether a mount was made by this user.
 func (m mountEntry) ours(uid int) bool { return m.kind == fsType && m.userID == strconv.Itoa(uid) }
 
-// find looks a recorded mount up. It may be at another path by now, where a
-// directory above it was renamed. Only one that nothing lies over is found.
-func (r Record) find(t mountTable) (mountEntry, bool) {
-	m, ok := t.device(r.Device)
+// is reports whether a mount is the recorded one, or one that was given its
+// numbers after it was gone.
+func (r Record) is(m mountEntry) bool {
 	if r.Device == "" { // its server was killed while it mounted
-		m, ok = t.at(r.Point)
-		ok = ok && m.ours(os.Geteuid())
+		return m.point == r.Point && m.ours(os.Geteuid())
 	}
-	if !ok {
-		return mountEntry{}, false
+	return m.kind == fsType && m.device == r.Device && m.id == r.MountID
+}
+
+// find looks the recorded mount up, which can be at another path by now, where
+// a directory above it was renamed. It may find one that has its numbers.
+func (r Record) find(t mountTable) (mountEntry, bool) {
+	for i := len(t) - 1; i >= 0; i-- {
+		if r.is(t[i]) {
+			return t[i], true
+		}
 	}
-	top, _ := t.at(m.point)
-	return m, top == m
+	return mountEntry{}, false
 }

@@ -11,7 +11,8 @@ const fsType = "fuse.sandboxfs"
 
 // mountEntry is one line of mountinfo (proc(5)).
 type mountEntry struct {
-	device string // "major:minor", of the filesystem
+	id     string // of the mount; used again as soon as it is gone
+	device string // "major:minor", of the filesystem; used again too
 	root   string // the directory of the filesystem that is seen at point
 	point  string
 	kind   string
@@ -38,7 +39,7 @@ func parseTable(mountinfo string) mountTable {
 		if !ok || len(l) < 6 || len(r) < 3 {
 			continue
 		}
-		m := mountEntry{device: l[2], root: unescape(l[3]), point: unescape(l[4]), kind: r[0]}
+		m := mountEntry{id: l[0], device: l[2], root: unescape(l[3]), point: unescape(l[4]), kind: r[0]}
 		for o := range strings.SplitSeq(r[2], ",") {
 			if id, ok := strings.CutPrefix(o, "user_id="); ok {
 				m.userID = id
@@ -72,16 +73,6 @@ func octal(c byte) bool { return '0' <= c && c <= '7' }
 func (t mountTable) at(point string) (mountEntry, bool) {
 	for i := len(t) - 1; i >= 0; i-- {
 		if t[i].point == point {
-			return t[i], true
-		}
-	}
-	return mountEntry{}, false
-}
-
-// device returns the mount of a filesystem.
-func (t mountTable) device(device string) (mountEntry, bool) {
-	for i := len(t) - 1; i >= 0 && device != ""; i-- {
-		if t[i].device == device {
 			return t[i], true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func Unmount(ctx context.Context, run *rundir.Root, given string, how provider.U
 		lock.Remove()
 		return notOurs(given, point)
 	}
-	if err := unmountLocked(ctx, f, how); err != nil {
+	if err := unmountLocked(ctx, run, f, how); err != nil {
 		lock.Unlock()
 		return err
 	}
@@ -59,7 +60,7 @@ func mountAt(run *rundir.Root, point string) (*found, error) {
 		return nil, err
 	}
 	if m, ok := table.at(point); ok {
-		f, err := search(run, func(r Record) bool { return r.Device == m.device })
+		f, err := holder(run, m)
 		if f != nil || err != nil {
 			return f, err
 		}
@@ -68,7 +69,14 @@ func mountAt(run *rundir.Root, point string) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	return search(run, func(r Record) bool { return r.Point == point && r.Namespace == here })
+	var hit *found
+	err = each(run, func(f found) bool {
+		if f.record.Point == point && f.record.Namespace == here {
+			hit = &f
+		}
+		return hit == nil
+	})
+	return hit, err
 }
 
 func notOurs(given, point string) error {
@@ -82,32 +90,44 @@ func notOurs(given, point string) error {
 	return e
 }
 
-func unmountLocked(ctx context.Context, f *found, how provider.UnmountMode) error {
-	pid := f.dir.Keeper()
-	if pid == 0 {
-		how = provider.UnmountLazy // nobody can get anything of it any more
+func unmountLocked(ctx context.Context, run *rundir.Root, f *found, how provider.UnmountMode) error {
+	f.pid = f.dir.Keeper()
+	if f.pid == 0 {
+		// Nobody can get anything of it any more.
+		return unmountEntry(run, f, provider.UnmountLazy)
 	}
-	if err := unmountEntry(f, pid, how); err != nil {
+	// The kernel names the pid as the holder of the record lock, and a pidfd
+	// is of one process for good.
+	server, err := unix.PidfdOpen(f.pid, 0)
+	if err == nil {
+		defer unix.Close(server)
+	} else if err != unix.ESRCH {
+		return os.NewSyscallError("pidfd_open", err)
+	}
+	if err := unmountEntry(run, f, how); err != nil {
 		return err
 	}
-	if pid == 0 {
-		return nil
-	}
-	if how == provider.UnmountLazy {
+	switch {
+	case how == provider.UnmountLazy:
 		return letGo(ctx, f.dir)
+	case err != nil:
+		return nil // it ended meanwhile
 	}
-	return endServer(ctx, f.dir)
+	return endServer(ctx, server)
 }
 
 // unmountEntry takes the mount out of this namespace.
-func unmountEntry(f *found, pid int, how provider.UnmountMode) error {
+func unmountEntry(run *rundir.Root, f *found, how provider.UnmountMode) error {
 	table, err := readTable()
 	if err != nil {
 		return err
 	}
-	m, ok := f.record.find(table)
+	m, ok := f.locate(run, table)
 	if !ok {
-		return f.missing(table, pid)
+		return f.elsewhere()
+	}
+	if top, _ := table.at(m.point); top != m {
+		return &provider.Error{Kind: provider.Conflict, Reason: "another mount lies over the one at " + m.point, Next: "unmount that first"}
 	}
 	err = detach(m.point, how)
 	if !errors.Is(err, provider.Conflict) {
@@ -128,38 +148,28 @@ func unmountEntry(f *found, pid int, how provider.UnmountMode) error {
 	return busy
 }
 
-// missing is the answer where the mount is not to be seen, or not alone.
-func (f *found) missing(table mountTable, pid int) error {
-	if m, ok := table.device(f.record.Device); ok {
-		return &provider.Error{Kind: provider.Conflict, Reason: "another mount lies over the one at " + m.point, Next: "unmount that first"}
-	}
+// elsewhere refuses to end a server that has its mount where this process
+// cannot see it. One that is gone needs nothing more.
+func (f *found) elsewhere() error {
 	here, err := namespace()
-	if err == nil && pid != 0 && f.record.Namespace != here {
+	if err == nil && f.pid != 0 && f.record.Namespace != here {
 		return &provider.Error{Kind: provider.Conflict, Reason: f.record.Point + " is mounted in another mount namespace",
-			Next: fmt.Sprintf("unmount it there: nsenter -t %d -m", pid)}
+			Next: fmt.Sprintf("unmount it there: nsenter -t %d -m", f.pid)}
 	}
 	return nil
 }
 
 // endServer returns when the server of a mount that is gone has ended. It may
 // not end by itself: another mount namespace can have a copy of the mount.
-func endServer(ctx context.Context, dir *rundir.Dir) error {
+func endServer(ctx context.Context, server int) error {
 	for _, step := range []struct {
 		signal unix.Signal
 		wait   time.Duration
 	}{{0, endTimeout}, {unix.SIGTERM, stopTimeout}, {unix.SIGKILL, killTimeout}} {
-		pid := dir.Keeper()
-		if pid == 0 {
-			return nil
-		}
-		// The kernel names the pid as the holder of the record lock.
-		if err := unix.Kill(pid, step.signal); err != nil && err != unix.ESRCH {
+		if err := unix.PidfdSendSignal(server, step.signal, nil, 0); err != nil && err != unix.ESRCH {
 			return err
 		}
-		wait, cancel := context.WithTimeout(ctx, step.wait)
-		err := dir.WaitDead(wait)
-		cancel()
-		if err == nil {
+		if ended(ctx, server, step.wait) {
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -168,4 +178,21 @@ func endServer(ctx context.Context, dir *rundir.Dir) error {
 	}
 	return &provider.Error{Kind: provider.Unavailable, Reason: "the mount is gone, but its server did not end",
 		Next: "look for sandboxfsd mount in the process list"}
+}
+
+// ended waits for the process behind a pidfd.
+func ended(ctx context.Context, pidfd int, atMost time.Duration) bool {
+	end := time.Now().Add(atMost)
+	for ctx.Err() == nil {
+		left := time.Until(end).Milliseconds()
+		if left <= 0 {
+			break
+		}
+		// In steps, so that the end of ctx is noticed.
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, int(min(left, 100)))
+		if n > 0 && err == nil {
+			return true
+		}
+	}
+	return false
 }

@@ -29,6 +29,7 @@ func (s *server) wait() {
 		select {
 		case <-ended:
 			s.log.Info("unmounted")
+			s.over = true
 			return
 		case sig := <-signals:
 			if sig == lookSignal {
@@ -59,7 +60,7 @@ func (s *server) look() bool {
 	if err != nil {
 		return true
 	}
-	if _, ok := table.device(s.record.Device); !ok {
+	if _, ok := s.record.find(table); !ok {
 		s.log.Info("out of sight; the server ends with the last user")
 		s.release()
 	}

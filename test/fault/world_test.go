@@ -108,7 +108,7 @@ func (w *world) expectNoneOfUs(t *testing.T) {
 
 func (w *world) runtimeDirs(t *testing.T) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(w.run, "sb-*"))
+	names, err := filepath.Glob(filepath.Join(w.run, "*-*"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,8 +94,8 @@ func testReadOnly(t *testing.T, s Subject) {
 		{"chmod of a directory", func() error { return unix.Chmod(ro("dir"), 0o700) }, erofs},
 		{"chmod of the root", func() error { return unix.Chmod(s.ReadOnly, 0o700) }, erofs},
 		{"chmod of a pipe", func() error { return unix.Chmod(ro("fifo"), 0o600) }, erofs},
-		{"chown", func() error { return unix.Chown(ro("file"), 0, 0) }, erofs},
-		{"lchown of a link", func() error { return unix.Lchown(ro("link"), 0, 0) }, erofs},
+		{"chown", func() error { return unix.Chown(ro("file"), os.Geteuid(), os.Getegid()) }, erofs},
+		{"lchown of a link", func() error { return unix.Lchown(ro("link"), os.Geteuid(), os.Getegid()) }, erofs},
 		{"utimensat now", utimes(ro("file"), now), erofs},
 		{"utimensat", utimes(ro("file"), then), erofs},
 		{"utimensat of a link", utimes(ro("link"), then), erofs},
@@ -113,7 +113,7 @@ func testReadOnly(t *testing.T, s Subject) {
 		f := open(t, ro("file"), os.O_RDONLY, 0)
 		fd := int(f.Fd())
 		want(t, "fchmod", unix.Fchmod(fd, 0o600), unix.EROFS)
-		want(t, "fchown", unix.Fchown(fd, 0, 0), unix.EROFS)
+		want(t, "fchown", unix.Fchown(fd, os.Geteuid(), os.Getegid()), unix.EROFS)
 		want(t, "futimens", unix.UtimesNanoAt(unix.AT_FDCWD, "/proc/self/fd/"+itoa(fd), then, 0), unix.EROFS)
 		want(t, "ftruncate", unix.Ftruncate(fd, 0), unix.EINVAL)
 		want(t, "fallocate", unix.Fallocate(fd, 0, 0, 100), unix.EBADF)
