@@ -45,6 +45,10 @@ func TestKillTheMountAtAnyMoment(t *testing.T) {
 		if victim != "command line" {
 			if pid, ok := pick(w.ours(t), func(hostview.Process) bool { return true }); ok {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
+				testenv.Poll(t, 10*time.Second, "the killed server to end", func() bool {
+					_, lives := pick(w.ours(t), func(p hostview.Process) bool { return p.PID == pid })
+					return !lives
+				})
 			}
 		}
 		t.Logf("%v, killed: %s; ended with %d: %s", verb, victim, s.wait(t), strings.TrimSpace(s.out.String()))
