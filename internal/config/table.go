@@ -24,7 +24,7 @@ func Keys() []Key {
 		{Name: "replicas", Type: Number, Min: 1, Max: math.MaxInt32, Default: "3",
 			Help:  "how many containers may run",
 			field: func(s *Settings) any { return &s.Replicas }},
-		{Name: "container_prefix", Type: Text, Default: "deer-flow-sandbox",
+		{Name: "container_prefix", Type: Text, Default: "sandboxfs",
 			Help:  "begins the name of a container",
 			field: func(s *Settings) any { return &s.ContainerPrefix }},
 		{Name: "idle_timeout", Type: Seconds, Default: "600",

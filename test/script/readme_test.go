@@ -23,17 +23,14 @@ func TestREADME(t *testing.T) {
 	base := t.TempDir()
 	env := append(os.Environ(), "PATH="+testenv.Binaries(t).Dir+":"+os.Getenv("PATH"), "HOME="+base,
 		"SANDBOXFS_HOME="+filepath.Join(base, "data"), "SANDBOXFS_RUNTIME_DIR="+filepath.Join(base, "run"))
-	home := "" // what the tour's variable holds, from one line to the next
 	for _, line := range lines {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		cmd := osexec.CommandContext(ctx, "sh", "-c", home+line)
-		cmd.Env = env
+		cmd := osexec.CommandContext(ctx, "sh", "-c", line)
+		cmd.Dir, cmd.Env = base, env
 		out, err := cmd.CombinedOutput()
 		command, comment, quotes := strings.Cut(line, "# ")
 		switch {
-		case strings.HasPrefix(line, "home="):
-			home = line + "\n"
 		case quotes && (err == nil || !strings.Contains(string(out), strings.TrimSpace(comment))):
 			t.Errorf("%s\nwant a failure that says %q, got %v\n%s", command, comment, err, out)
 		case !quotes && err != nil:
