@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -33,15 +34,18 @@ func Begin(spec any) (*Started, error) {
 func (s *Started) Lock() *os.File { return s.lock }
 
 // Ready lets go of the maker's lock and tells the maker. It fails where the
-// maker is gone.
+// maker is gone. From then on the process uses all processors.
 func (s *Started) Ready() error {
+	runtime.SetDefaultGOMAXPROCS() // what Start bounded
 	s.lock.Close()
 	err := json.NewEncoder(s.report).Encode(report{})
 	return errors.Join(err, s.report.Close())
 }
 
-// Fail tells the maker why not. The maker's lock goes with the process.
+// Fail lets go of the maker's lock and tells the maker why not. Nothing of what
+// was begun may be left.
 func (s *Started) Fail(err error) {
+	s.lock.Close()
 	rep := report{Kind: provider.KindOf(err), Reason: err.Error()}
 	var e *provider.Error
 	if errors.As(err, &e) {

@@ -1,5 +1,6 @@
 // Package detached starts a process of sandboxfsd that outlives whoever
-// started it, and waits until it is ready: the server of a mount.
+// started it, and waits until it is ready: a sandbox's keeper, the server of a
+// mount.
 //
 // The process gets its specification as JSON on standard input, answers on a
 // pipe whether it is ready or what went wrong, and holds its maker's lock

@@ -41,7 +41,6 @@ func (k *keeper) close() {
 	if k.alive == nil {
 		return // another keeper's directory
 	}
-	k.lock.Close() // a second time where the start went well
 	if groupErr != nil {
 		// The record, which names it, stays for whoever cleans up.
 		k.log.WithError(groupErr).Warn("the sandbox's cgroup is left; sandboxfs gc removes it")

@@ -3,16 +3,14 @@ package keeper
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
 	"github.com/sandboxfs/sandboxfs/exec/jail"
 	"github.com/sandboxfs/sandboxfs/fs"
+	"github.com/sandboxfs/sandboxfs/internal/detached"
 	"github.com/sandboxfs/sandboxfs/internal/quota"
 	"github.com/sandboxfs/sandboxfs/internal/regions"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
@@ -30,24 +28,25 @@ const quietAfter = time.Second
 
 // Main is the verb `sandboxfsd keep`. It returns the exit status.
 func Main() int {
-	closeForeign()
+	var spec Spec
+	begun, err := detached.Begin(&spec)
 	jail.ShedLimits() // whoever was first does not decide for all
 	unix.Umask(0)     // the kernel has applied the caller's umask to what FUSE asks for
 	log := logrus.New()
 	log.SetLevel(logrus.InfoLevel)
-	rep := os.NewFile(reportFD, "report")
-	k, err := start(log)
+	var k *keeper
+	if err == nil {
+		k, err = start(spec, log)
+	}
 	if err != nil {
 		log.WithError(err).Error("the sandbox could not be made")
-		json.NewEncoder(rep).Encode(reportOf(err))
+		begun.Fail(told(err))
 		return 1
 	}
-	runtime.SetDefaultGOMAXPROCS() // what Start bounded
-	k.lock.Close()                 // whoever looks now finds a keeper that is ready
-	if err := json.NewEncoder(rep).Encode(report{}); err != nil {
+	// Whoever looks from now on finds a keeper that is ready.
+	if err := begun.Ready(); err != nil {
 		log.WithError(err).Warn("whoever asked for the sandbox is gone")
 	}
-	rep.Close()
 	// The start's garbage, which an idle keeper would hold for good; not now,
 	// when the first command wants the processor.
 	free := time.AfterFunc(quietAfter, debug.FreeOSMemory)
@@ -61,7 +60,6 @@ func Main() int {
 type keeper struct {
 	log    logrus.FieldLogger
 	dir    *rundir.Dir
-	lock   *os.File // the maker's lock, while the sandbox is being made
 	alive  *os.File
 	group  string // the name of the cgroup
 	uid    *os.File
@@ -72,11 +70,7 @@ type keeper struct {
 	jail   *jail.Jail
 }
 
-func start(log logrus.FieldLogger) (_ *keeper, err error) {
-	var spec Spec
-	if err := json.NewDecoder(io.LimitReader(os.Stdin, 1<<20)).Decode(&spec); err != nil {
-		return nil, fmt.Errorf("read the specification: %w", err)
-	}
+func start(spec Spec, log logrus.FieldLogger) (_ *keeper, err error) {
 	root, err := rundir.Open(spec.RuntimeDir)
 	if err != nil {
 		return nil, err
@@ -85,7 +79,7 @@ func start(log logrus.FieldLogger) (_ *keeper, err error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{log: log.WithField("thread", spec.Key.String()), run: root, dir: dir, lock: os.NewFile(lockFD, "lock")}
+	k := &keeper{log: log.WithField("thread", spec.Key.String()), run: root, dir: dir}
 	defer func() {
 		if err != nil {
 			k.close()

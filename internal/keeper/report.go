@@ -8,16 +8,11 @@ import (
 	"github.com/sandboxfs/sandboxfs/provider"
 )
 
-func reportOf(err error) report {
-	rep := report{Kind: provider.KindOf(err), Reason: err.Error()}
-	var e *provider.Error
+// told puts what the jail says into the error that a caller gets.
+func told(err error) error {
 	var j *jail.Error
-	switch {
-	case errors.As(err, &e):
-		rep.Reason, rep.Next = e.Reason, e.Next
-	case errors.As(err, &j):
-		rep.Kind = provider.Unavailable
-		rep.Reason, rep.Next = fmt.Sprintf("%s: %v", j.Op, j.Err), j.Cure
+	if !errors.As(err, &j) {
+		return err
 	}
-	return rep
+	return &provider.Error{Kind: provider.Unavailable, Reason: fmt.Sprintf("%s: %v", j.Op, j.Err), Next: j.Cure, Err: err}
 }

@@ -3,7 +3,6 @@ package keeper
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"os"
 	"path"
 	"slices"
@@ -114,33 +113,4 @@ func readOnly(table *mapping.Table) []string {
 	}
 	slices.Sort(paths) // a directory sorts before what is in it
 	return paths
-}
-
-// closeForeign closes the descriptors that whoever started the keeper forgot
-// to keep to himself: a pipe among them would never end for its reader. What
-// the Go runtime opened before main (its poller, its cgroup's CPU limit)
-// stays.
-func closeForeign() {
-	dir, err := os.Open("/proc/self/fd")
-	if err != nil {
-		return
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return
-	}
-	for _, name := range names {
-		var fd int
-		if _, err := fmt.Sscan(name, &fd); err != nil || fd <= lockFD || fd == int(dir.Fd()) {
-			continue
-		}
-		target, _ := os.Readlink("/proc/self/fd/" + name)
-		if strings.HasPrefix(target, "anon_inode:[event") || strings.HasPrefix(target, "/sys/fs/cgroup/") || strings.HasPrefix(target, "/proc/") {
-			continue
-		}
-		unix.Close(fd)
-	}
-	unix.CloseOnExec(reportFD)
-	unix.CloseOnExec(lockFD)
 }
