@@ -16,6 +16,7 @@ type sessionRun struct {
 	done   chan struct{} // closed when what follows is final
 	status exec.Status
 	change *provider.SessionChange
+	keep   func(*provider.SessionChange)
 }
 
 func (r *sessionRun) stdin() io.WriteCloser            { return r.run.Stdin }
@@ -25,6 +26,13 @@ func (r *sessionRun) signal(n unix.Signal) error       { return r.run.Signal(n) 
 func (r *sessionRun) resize(exec.Size) error           { return unix.ENOTTY }
 func (r *sessionRun) terminate(grace time.Duration)    { r.run.Terminate(grace) }
 func (r *sessionRun) session() *provider.SessionChange { return r.change }
+
+// untold is called where the result reached nobody.
+func (r *sessionRun) untold() {
+	if r.change != nil {
+		r.keep(r.change)
+	}
+}
 
 func (r *sessionRun) wait() (exec.Status, error) {
 	<-r.done

@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -45,6 +46,9 @@ type session struct {
 	busy     bool
 	commands int
 	used     time.Time // when the last command ended
+	begun    bool      // a command has started in it
+	// untold is what happened under commands whose callers were gone.
+	untold *provider.SessionChange
 }
 
 func newSessions(o shell.Options, env func(map[string]string) []string, now func() time.Time) *sessions {
@@ -62,7 +66,7 @@ type sessionCommand struct {
 // before that takes it out of the queue. Kinds: unavailable (no room), conflict
 // (the session was closed meanwhile); else those of [exec.Executor.Start].
 func (ss *sessions) start(ctx context.Context, name string, c sessionCommand) (process, error) {
-	s, fresh, err := ss.enter(name, c.env)
+	s, err := ss.enter(name, c.env)
 	if err != nil {
 		return nil, err
 	}
@@ -80,18 +84,24 @@ func (ss *sessions) start(ctx context.Context, name string, c sessionCommand) (p
 	run, err := s.shell.Start(ctx, c.Command)
 	if err != nil {
 		ss.leave(s)
+		ss.forgetUnbegun(s)
 		return nil, err
 	}
-	p := &sessionRun{run: run, done: make(chan struct{})}
-	if fresh {
-		p.change = &provider.SessionChange{Reason: "the session is new"}
+	p := &sessionRun{run: run, done: make(chan struct{}), keep: func(c *provider.SessionChange) { ss.keep(s, c) }}
+	ss.mu.Lock()
+	if !s.begun {
+		s.begun, p.change = true, &provider.SessionChange{Reason: "the session is new"}
 	}
+	if s.untold != nil {
+		p.change, s.untold = join(p.change, s.untold), nil
+	}
+	ss.mu.Unlock()
 	go func() {
 		defer close(p.done)
 		status, change := run.Wait()
 		p.status = status
 		if change != nil {
-			p.change = join(p.change, change)
+			p.change = join(p.change, &provider.SessionChange{Reason: change.Reason, Lost: change.Lost})
 		}
 		ss.leave(s)
 	}()
@@ -99,32 +109,32 @@ func (ss *sessions) start(ctx context.Context, name string, c sessionCommand) (p
 }
 
 // enter finds or makes a session, which is not evicted while it is waited for.
-func (ss *sessions) enter(name string, env map[string]string) (s *session, fresh bool, err error) {
+func (ss *sessions) enter(name string, env map[string]string) (*session, error) {
 	for {
 		ss.mu.Lock()
 		if ss.closed {
 			ss.mu.Unlock()
-			return nil, false, errEnding()
+			return nil, errEnding()
 		}
-		if s = ss.byName[name]; s != nil {
+		if s := ss.byName[name]; s != nil {
 			s.waiting++
 			ss.mu.Unlock()
-			return s, false, nil
+			return s, nil
 		}
 		if len(ss.byName) < maxSessions {
 			o := ss.o
 			o.Env = ss.env(env)
 			now := ss.now()
-			s = &session{name: name, shell: shell.New(o), created: now, used: now, turn: make(chan struct{}, 1), ended: make(chan struct{}), waiting: 1}
+			s := &session{name: name, shell: shell.New(o), created: now, used: now, turn: make(chan struct{}, 1), ended: make(chan struct{}), waiting: 1}
 			s.turn <- struct{}{}
 			ss.byName[name] = s
 			ss.mu.Unlock()
-			return s, true, nil
+			return s, nil
 		}
 		candidates := ss.idleLocked()
 		ss.mu.Unlock()
 		if !ss.evictOne(candidates) {
-			return nil, false, &provider.Error{Kind: provider.Unavailable, Op: opExecute,
+			return nil, &provider.Error{Kind: provider.Unavailable, Op: opExecute,
 				Reason: fmt.Sprintf("%d sessions are live, as many as are allowed, and all run a command or have background jobs", maxSessions),
 				Next:   "close one, or use one that there is"}
 		}
@@ -197,6 +207,27 @@ func (ss *sessions) leave(s *session) {
 	s.busy, s.current, s.used = false, "", ss.now()
 	ss.mu.Unlock()
 	s.turn <- struct{}{}
+}
+
+// forgetUnbegun removes a session whose first command did not start, unless
+// another one waits to be the first.
+func (ss *sessions) forgetUnbegun(s *session) {
+	ss.mu.Lock()
+	gone := !s.begun && !s.busy && s.waiting == 0 && ss.byName[s.name] == s
+	if gone {
+		ss.removeLocked(s)
+	}
+	ss.mu.Unlock()
+	if gone {
+		s.shell.Close()
+	}
+}
+
+// keep has what the caller of a command could not be told told with the next.
+func (ss *sessions) keep(s *session, c *provider.SessionChange) {
+	ss.mu.Lock()
+	defer ss.mu.Unlock()
+	s.untold = join(s.untold, c)
 }
 
 // list describes the sessions, by name.
@@ -276,10 +307,10 @@ func (ss *sessions) closeAll() {
 	work.Wait()
 }
 
-// join adds what a shell tells to what is known of its session.
-func join(known *provider.SessionChange, c *shell.Change) *provider.SessionChange {
+// join adds what is told later to what was told before.
+func join(known, more *provider.SessionChange) *provider.SessionChange {
 	if known == nil {
-		return &provider.SessionChange{Reason: c.Reason, Lost: c.Lost}
+		return more
 	}
-	return &provider.SessionChange{Reason: known.Reason + "; " + c.Reason, Lost: append(known.Lost, c.Lost...)}
+	return &provider.SessionChange{Reason: known.Reason + "; " + more.Reason, Lost: slices.Concat(known.Lost, more.Lost)}
 }

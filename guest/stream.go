@@ -35,6 +35,7 @@ type stream struct {
 	proc  process
 	stdin *stdinQueue
 	over  atomic.Bool    // the tree is gone
+	alone atomic.Bool    // the client has hung up before the end
 	work  sync.WaitGroup // everything but run itself
 	done  chan struct{}  // closed when the result is sent
 
@@ -68,13 +69,13 @@ func (s *stream) sendAll(t frame.Type, data []byte) {
 }
 
 // sendJSON sends one of the two last frames.
-func (s *stream) sendJSON(t frame.Type, body any) {
+func (s *stream) sendJSON(t frame.Type, body any) error {
 	b, err := json.Marshal(body)
 	if err != nil || len(b) > frame.MaxPayload {
 		s.server.log.WithFields(logrus.Fields{"op": opExecute, "error": err}).Error("a result cannot be encoded")
 		t, b = frame.Failed, []byte(`{"kind":"internal"}`)
 	}
-	_ = s.send(t, b)
+	return s.send(t, b)
 }
 
 // run starts the command and sees it to its end.
@@ -121,9 +122,11 @@ func (s *stream) finish(status exec.Status, err error, timedOut bool, stdout, st
 		s.sendJSON(frame.Failed, toWire(&provider.Error{Kind: provider.Internal, Op: opExecute, Reason: "the command was lost while it ran", Next: "look at what it did before running it again"}))
 	} else {
 		res := wireResult{ExitCode: status.ExitCode, Signal: status.Signal, TimedOut: timedOut, LeftRunning: status.LeftRunning, DurationNS: int64(status.Duration)}
-		if p, ok := s.proc.(interface {
+		p, inSession := s.proc.(interface {
 			session() *provider.SessionChange
-		}); ok {
+			untold()
+		})
+		if inSession {
 			res.Session = p.session()
 		}
 		if timedOut {
@@ -131,7 +134,9 @@ func (s *stream) finish(status exec.Status, err error, timedOut bool, stdout, st
 		}
 		res.StdoutOmitted = s.sendCapture(stdout, frame.StdoutHead, frame.StdoutTail)
 		res.StderrOmitted = s.sendCapture(stderr, frame.StderrHead, frame.StderrTail)
-		s.sendJSON(frame.Ended, res)
+		if err := s.sendJSON(frame.Ended, res); inSession && (err != nil || s.alone.Load()) {
+			p.untold()
+		}
 	}
 	close(s.done)
 	s.stdin.close()
@@ -242,6 +247,7 @@ func (s *stream) readClient() {
 	select {
 	case <-s.done:
 	default:
+		s.alone.Store(true)
 		s.end()
 		s.stdin.end()
 	}

@@ -240,7 +240,7 @@ func (r *Run) finish(status exec.Status, reported bool) {
 	}
 	s.mu.Lock()
 	if st != nil {
-		s.last = st
+		s.last, s.unsaved = st, 0
 	}
 	s.run = nil
 	s.mu.Unlock()
@@ -259,7 +259,10 @@ func (r *Run) finish(status exec.Status, reported bool) {
 // judge looks at the state of a living shell.
 func (r *Run) judge(st *state, err error) *Change {
 	if err == errStateLarge { //nolint:errorlint // made here
-		return &Change{Reason: "the session's variables and functions are more than 8 MiB, too much to be restored should its shell end"}
+		r.s.mu.Lock()
+		r.s.unsaved++
+		r.s.mu.Unlock()
+		return &Change{Reason: "the session's state, with its variables and functions, is more than 8 MiB, too much to be restored should its shell end"}
 	}
 	if st == nil {
 		return nil
@@ -298,10 +301,15 @@ func (r *Run) bury(status exec.Status, st *state) *Change {
 		c.Reason = fmt.Sprintf("the shell ended with status %d", status.ExitCode)
 	}
 	if st == nil {
-		c.Lost = append(c.Lost, "what this command changed in the shell")
 		s.mu.Lock()
 		st = s.last
+		lost := "what this command changed in the shell"
+		if s.unsaved > 0 {
+			lost = fmt.Sprintf("what the last %d commands changed in the shell, its directory too", s.unsaved+1)
+		}
+		s.unsaved = 0
 		s.mu.Unlock()
+		c.Lost = append(c.Lost, lost)
 	}
 	if st != nil && status.Signal == 0 && st.dropErrexit() {
 		c.Lost = append(c.Lost, "set -e, which may have ended the shell")

@@ -36,6 +36,8 @@ type Session struct {
 	sh      *process // nil: the next command starts one
 	run     *Run     // nil: no command runs
 	last    *state   // as the shell last wrote it down
+	// unsaved counts the commands since, whose state was too large.
+	unsaved int
 	turn    uint64
 	closed  bool
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,12 +19,13 @@ type stream struct {
 	f    *os.File
 	hold *os.File // our own writing end: without it there were no end to tell from a beginning
 
-	over atomic.Bool
 	once sync.Once
 
-	mu    sync.Mutex // guards what follows, once it is over
-	rest  int        // bytes still to be given
-	awake bool       // the deadline that woke readers is taken off
+	// mu is held over each read of the FIFO, none of which waits, so that what
+	// is in it at the end is given whole and nothing that comes after.
+	mu   sync.Mutex
+	over bool
+	rest int // bytes still to be given, once it is over
 }
 
 // newStream makes the FIFO with a name.
@@ -43,44 +43,67 @@ func newStream(p *private, name string) (*stream, error) {
 }
 
 // Read implements io.Reader.
-func (s *stream) Read(p []byte) (int, error) {
-	for !s.over.Load() {
-		n, err := s.f.Read(p)
-		if n > 0 || len(p) == 0 {
-			return n, nil
-		}
-		if !errors.Is(err, os.ErrDeadlineExceeded) {
-			return 0, err
-		}
+func (s *stream) Read(p []byte) (n int, err error) {
+	if len(p) == 0 {
+		return 0, nil
 	}
+	raw, err := s.f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var readErr error
+	take := func(fd uintptr) bool {
+		n, readErr = s.take(int(fd), p)
+		return !errors.Is(readErr, unix.EAGAIN)
+	}
+	err = raw.Read(take)
+	if errors.Is(err, os.ErrDeadlineExceeded) { // it is over
+		err = raw.Control(func(fd uintptr) { take(fd) })
+	}
+	if err == nil {
+		err = readErr
+	}
+	return n, err
+}
+
+// take reads what is there. It does not wait.
+func (s *stream) take(fd int, p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.rest <= 0 {
+	if s.over {
+		p = p[:min(len(p), s.rest)]
+	}
+	if len(p) == 0 {
 		return 0, io.EOF
 	}
-	s.wakeLocked()
-	p = p[:min(len(p), s.rest)]
-	n, err := s.f.Read(p)
-	s.rest -= n
-	if n == 0 {
+	n, err := unix.Read(fd, p)
+	for err == unix.EINTR {
+		n, err = unix.Read(fd, p)
+	}
+	switch {
+	case n > 0:
+		if s.over {
+			s.rest -= n
+		}
+		return n, nil
+	case n == 0, s.over:
 		s.rest = 0
 		return 0, io.EOF
 	}
-	if err != nil {
-		s.rest = 0
-	}
-	return n, nil
+	return 0, err
 }
 
 // finish is called when the command has ended.
 func (s *stream) finish() {
 	s.once.Do(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		if raw, err := s.f.SyscallConn(); err == nil {
-			_ = raw.Control(func(fd uintptr) { s.rest, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+			_ = raw.Control(func(fd uintptr) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.rest, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+				s.over = true
+			})
 		}
-		s.over.Store(true)
 		s.f.SetReadDeadline(time.Unix(1, 0)) // wakes a reader
 		s.hold.Close()
 	})
@@ -91,18 +114,11 @@ func (s *stream) Close() error {
 	s.finish()
 	s.mu.Lock()
 	s.rest = 0
-	s.wakeLocked()
 	s.mu.Unlock()
+	s.f.SetReadDeadline(time.Time{})
 	go func() {
 		_, _ = io.Copy(io.Discard, s.f)
 		s.f.Close()
 	}()
 	return nil
-}
-
-func (s *stream) wakeLocked() {
-	if !s.awake {
-		s.awake = true
-		s.f.SetReadDeadline(time.Time{})
-	}
 }
