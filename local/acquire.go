@@ -90,10 +90,11 @@ func (s *Sandbox) ensure(ctx context.Context) error {
 		case <-time.After(pollKeeper):
 		}
 	}
-	if err := s.p.makeRoom(ctx, dir); err != nil {
-		return s.fail(ctx, err)
+	err = s.p.makeRoom(ctx, dir)
+	if err == nil {
+		err = s.create(ctx, dir, lock)
 	}
-	if err := s.create(ctx, dir, lock); err != nil {
+	if err != nil {
 		// A keeper that was killed has left its cgroup, which is named there. What
 		// cannot be removed waits for gc; the caller wants to know why he has no
 		// sandbox.

@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"sort"
 	"strings"
@@ -225,59 +224,4 @@ func (p *Provider) Collect(ctx context.Context) ([]provider.Removed, error) {
 		}
 	}
 	return removed, errors.Join(errs...)
-}
-
-// makeRoom ends the sandbox that has been idle longest while there are as
-// many as allowed. Those about to be made count, own among them: each
-// maker looks only after it has its own lock.
-func (p *Provider) makeRoom(ctx context.Context, own *rundir.Dir) error {
-	limit := p.cfg.Local.MaxSandboxes
-	dirs, err := p.run.List()
-	if err != nil || len(dirs) <= limit {
-		return err
-	}
-	type candidate struct {
-		s    *Sandbox
-		idle float64
-	}
-	var idle []candidate
-	live := 1
-	for _, dir := range dirs {
-		if dir.Name() == own.Name() {
-			continue
-		}
-		if dir.Keeper() == 0 {
-			if dir.Locked() {
-				live++ // being made
-			}
-			continue
-		}
-		live++
-		st, err := dir.ReadState()
-		if err != nil {
-			continue
-		}
-		info := p.describe(ctx, dir, st)
-		if info.State == "idle" && st.Home == p.home {
-			idle = append(idle, candidate{anySandbox(p, st.ID, mapping.Key{User: st.User, Thread: st.Thread}), info.IdleSeconds})
-		}
-	}
-	sort.Slice(idle, func(i, j int) bool { return idle[i].idle > idle[j].idle })
-	for _, c := range idle {
-		if live <= limit {
-			break
-		}
-		if p.stop(ctx, c.s, guest.StopIfIdle) == nil {
-			live--
-		}
-	}
-	for _, c := range idle {
-		c.s.close()
-	}
-	if live > limit {
-		return &provider.Error{Kind: provider.Unavailable,
-			Reason: fmt.Sprintf("%d sandboxes are live and busy, as many as are allowed", live-1),
-			Next:   "stop one (sandboxfs ps, sandboxfs stop THREAD)"}
-	}
-	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
+	"github.com/sandboxfs/sandboxfs/internal/mounter"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
 )
@@ -38,7 +39,31 @@ func openMounts(cfg provider.Config, home string) ([]provider.Mount, error) {
 	real := cfg
 	real.Mounts, real.Home = mounts, home
 	real.RuntimeDir, real.SkillsDir = realPath(cfg.RuntimeDir), realPath(cfg.SkillsDir)
-	return mounts, real.Validate()
+	if err := real.Validate(); err != nil {
+		return nil, err
+	}
+	return mounts, refuseBinds(real)
+}
+
+// refuseBinds refuses what no path tells: a mount that shows the data directory,
+// the runtime directory or a thread's tree by way of another mount of the host.
+func refuseBinds(real provider.Config) error {
+	for _, m := range real.Mounts {
+		own := []string{real.Home, real.RuntimeDir}
+		if !m.ReadOnly {
+			own = append(own, real.SkillsDir)
+		}
+		at, err := mounter.Reveals(m.HostPath, own...)
+		if err != nil {
+			return &provider.Error{Kind: provider.Unavailable, Op: "configure", Reason: "the table of mounts cannot be read", Err: err}
+		}
+		if at != "" {
+			return &provider.Error{Kind: provider.Invalid, Op: "configure",
+				Reason: fmt.Sprintf("the mount at %s would show the threads' data: at %q something is mounted that leads there", m.ContainerPath, at),
+				Next:   "unmount that (sandboxfs mount lists our own), or choose another directory"}
+		}
+	}
+	return nil
 }
 
 // realPath returns a directory's path without a symlink, or the path as it is

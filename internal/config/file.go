@@ -108,8 +108,12 @@ func readBounded(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > MaxFile {
+	switch {
+	case len(text) > MaxFile:
 		return nil, sizeError(fmt.Sprintf("has more than %d bytes", MaxFile))
+	case len(text) == 0 && !st.Mode().IsRegular():
+		// Nobody has opened it for writing yet: nothing said is not "all defaults".
+		return nil, sizeError("is a pipe that holds nothing")
 	}
 	return text, nil
 }

@@ -86,3 +86,19 @@ func FuzzTable(f *testing.F) {
 		}
 	})
 }
+
+func TestReveals(t *testing.T) {
+	table := parseTable(sample)
+	for _, tt := range []struct{ dir, own, want string }{
+		{"/srv", "/opt/d", ""},
+		{"/srv/data", "/home/a/data/sandboxfs", "/srv/data"}, // a bind mount of what is above it
+		{"/srv/data/x", "/home/a/data", "/srv/data/x"},       // of a part of it
+		{"/srv", "/home/a/data/sandboxfs", "/srv/data"},      // further down
+		{"/home/a", "/opt/d", `/home/a/a b\c`},               // a mount of ours
+		{"/home/a/m/below", "/opt/d", ""},
+	} {
+		if got := table.reveals(tt.dir, []string{tt.own}); got != tt.want {
+			t.Errorf("%s with %s: %q, want %q", tt.dir, tt.own, got, tt.want)
+		}
+	}
+}
