@@ -77,20 +77,20 @@ provision: ## as root, install the Debian packages and the Go that are missing
 
 BINDIR = $(DESTDIR)$(PREFIX)/bin
 SHARE = $(DESTDIR)$(PREFIX)/share
-BASH_COMPLETION = $(SHARE)/bash-completion/completions/sandboxfs
-ZSH_COMPLETION = $(SHARE)/zsh/site-functions/_sandboxfs
-FISH_COMPLETION = $(SHARE)/fish/vendor_completions.d/sandboxfs.fish
+# The places of the completions in SHARE, and the shells.
+COMPLETIONS = bash:bash-completion/completions/sandboxfs zsh:zsh/site-functions/_sandboxfs fish:fish/vendor_completions.d/sandboxfs.fish
 
 install: build ## put both programs and the completions below PREFIX (/usr/local), and DESTDIR
-	install -d $(BINDIR) $(dir $(BASH_COMPLETION)) $(dir $(ZSH_COMPLETION)) $(dir $(FISH_COMPLETION))
-	install -m 0755 $(BIN)/sandboxfs $(BIN)/sandboxfsd $(BINDIR)/
-	@put() { $(BIN)/sandboxfs completion $$1 >$(BIN)/completion && install -m 0644 $(BIN)/completion $$2; }; \
-	if $(BIN)/sandboxfs completion bash >/dev/null 2>&1; then \
-		put bash $(BASH_COMPLETION) && put zsh $(ZSH_COMPLETION) && put fish $(FISH_COMPLETION); \
-	fi
+	install -d "$(BINDIR)"
+	install -m 0755 $(BIN)/sandboxfs $(BIN)/sandboxfsd "$(BINDIR)/"
+	@for c in $(COMPLETIONS); do \
+		$(BIN)/sandboxfs completion "$${c%%:*}" >$(BIN)/completion && \
+		install -D -m 0644 $(BIN)/completion "$(SHARE)/$${c#*:}" || exit 1; \
+	done; rm -f $(BIN)/completion
 
 uninstall: ## remove what install put there; data and running sandboxes stay
-	rm -f $(BINDIR)/sandboxfs $(BINDIR)/sandboxfsd $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
+	rm -f "$(BINDIR)/sandboxfs" "$(BINDIR)/sandboxfsd"
+	@for c in $(COMPLETIONS); do rm -f "$(SHARE)/$${c#*:}"; done
 
 clean: ## remove what build made
 	rm -rf $(BIN)

@@ -35,7 +35,7 @@ type stream struct {
 	proc  process
 	stdin *stdinQueue
 	over  atomic.Bool    // the tree is gone
-	alone atomic.Bool    // the client has hung up before the end
+	alone atomic.Bool    // nobody waits for the result: the client has given up, or hung up
 	work  sync.WaitGroup // everything but run itself
 	done  chan struct{}  // closed when the result is sent
 
@@ -134,7 +134,8 @@ func (s *stream) finish(status exec.Status, err error, timedOut bool, stdout, st
 		}
 		res.StdoutOmitted = s.sendCapture(stdout, frame.StdoutHead, frame.StdoutTail)
 		res.StderrOmitted = s.sendCapture(stderr, frame.StderrHead, frame.StderrTail)
-		if err := s.sendJSON(frame.Ended, res); inSession && (err != nil || s.alone.Load()) {
+		alone := s.alone.Load() // before a client that has read the result hangs up
+		if err := s.sendJSON(frame.Ended, res); inSession && (err != nil || alone) {
 			p.untold()
 		}
 	}
@@ -241,6 +242,7 @@ func (s *stream) readClient() {
 				_ = s.proc.resize(exec.Size{Rows: rows, Cols: cols})
 			}
 		case frame.Cancel:
+			s.alone.Store(true)
 			s.end()
 		}
 	}

@@ -306,6 +306,32 @@ func TestCap(t *testing.T) {
 	}
 }
 
+// As many as are allowed, all idle, make room for as many at once.
+func TestCapOfManyAtOnce(t *testing.T) {
+	h := newHost(t)
+	const limit = 3
+	h.cfg.Local.MaxSandboxes = limit
+	p := h.open(t)
+	for i := range limit {
+		h.sandbox(t, p, "idle"+strconv.Itoa(i))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	errs := make(chan error, limit)
+	for i := range limit {
+		own := h.open(t) // as another program would
+		go func() {
+			_, err := own.Acquire(ctx, mapping.Key{Thread: "new" + strconv.Itoa(i)})
+			errs <- err
+		}()
+	}
+	for range limit {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // An idle sandbox ends by itself, and its handle starts it again.
 func TestIdle(t *testing.T) {
 	h := newHost(t)

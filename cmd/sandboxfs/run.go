@@ -65,6 +65,10 @@ func runTemporary(c *cli.Context, cmd provider.Command) error {
 	signals := make(chan os.Signal, 1)
 	notifyEnd(signals)
 	defer signal.Stop(signals)
+	// Writing to a reader that is gone would end this process at once.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, unix.SIGPIPE)
+	defer signal.Stop(broken)
 	go func() {
 		for {
 			select {
@@ -93,6 +97,11 @@ func runTemporary(c *cli.Context, cmd provider.Command) error {
 	var i interruption
 	if errors.As(context.Cause(ctx), &i) {
 		err = exitStatus(128 + int(i.signal))
+	}
+	select {
+	case <-broken:
+		err = exitStatus(128 + int(unix.SIGPIPE))
+	default:
 	}
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 	defer stop()

@@ -17,7 +17,8 @@ func TestInstall(t *testing.T) {
 	testenv.RequireProgram(t, "make", "make")
 	root, err := testenv.ModuleRoot()
 	must(t, err)
-	dest := t.TempDir()
+	dest := filepath.Join(t.TempDir(), "a place")
+	must(t, os.Mkdir(dest, 0o755))
 	run := func(target string) {
 		t.Helper()
 		cmd := osexec.CommandContext(t.Context(), "make", "-s", target, "DESTDIR="+dest, "PREFIX=/opt/there", "BIN="+t.TempDir())
@@ -42,6 +43,11 @@ func TestInstall(t *testing.T) {
 		info, err := os.Stat(filepath.Join(dest, "opt/there", want))
 		if err != nil || info.Mode().Perm() != 0o755 {
 			t.Errorf("%s: %v, installed are %v", want, err, got)
+		}
+	}
+	for _, want := range []string{"bash-completion/completions/sandboxfs", "zsh/site-functions/_sandboxfs", "fish/vendor_completions.d/sandboxfs.fish"} {
+		if !slices.Contains(got, "share/"+want) {
+			t.Errorf("no completion at share/%s, installed are %v", want, got)
 		}
 	}
 	// The installed pair finds each other, wherever it lies.
