@@ -37,18 +37,6 @@ func TestMeasureStopsAtAFailure(t *testing.T) {
 	}
 }
 
-func TestQuantile(t *testing.T) {
-	times := []time.Duration{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
-	for q, want := range map[float64]time.Duration{0: 1, 0.1: 2, 0.5: 6, 0.9: 10, 1: 11} {
-		if got := quantile(times, q); got != want {
-			t.Errorf("%v: want %d, got %d", q, want, got)
-		}
-	}
-	if got := median(nil); got != 0 {
-		t.Errorf("of nothing: want 0, got %d", got)
-	}
-}
-
 func TestMarkdown(t *testing.T) {
 	r := result{
 		times: map[string][]time.Duration{

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/sandboxfs/sandboxfs/scripts/bench/record"
 )
 
 func main() {
@@ -38,7 +40,7 @@ func run(ctx context.Context, bin string, rounds int, appendTo string) error {
 	}
 	defer b.close()
 
-	r := result{began: time.Now(), loadBefore: loadAverage(), rounds: rounds}
+	r := result{began: time.Now(), loadBefore: record.Load(), rounds: rounds}
 	if r.times, err = measure(ctx, b.subjects(), rounds, os.Stderr); err != nil {
 		return err
 	}
@@ -46,21 +48,10 @@ func run(ctx context.Context, bin string, rounds int, appendTo string) error {
 		return err
 	}
 	r.isolation = b.isolation
-	r.loadAfter = loadAverage()
-	r.machine = describeMachine(bin)
+	r.loadAfter = record.Load()
+	r.machine = record.Describe(bin)
 
 	text := r.markdown()
 	fmt.Print(text)
-	if appendTo == "" {
-		return nil
-	}
-	f, err := os.OpenFile(appendTo, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString("\n" + text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return record.Append(appendTo, text)
 }

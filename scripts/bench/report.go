@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sandboxfs/sandboxfs/scripts/bench/record"
 )
 
 // result is all of one run.
@@ -15,7 +17,7 @@ type result struct {
 	times                 map[string][]time.Duration
 	memory                idle
 	isolation             map[string]string
-	machine               machine
+	machine               record.Machine
 	loadBefore, loadAfter string
 }
 
@@ -46,25 +48,24 @@ var order = [...]string{plainBash, libraryLive, cliLive, bubblewrap, coldLibrary
 func (r result) markdown() string {
 	var b strings.Builder
 	m := r.machine
-	fmt.Fprintf(&b, "## %s, %s\n\n", r.began.UTC().Format("2006-01-02"), m.version)
-	fmt.Fprintf(&b, "%s, %d processors, %s of memory, kernel %s, %s, uid %d. Load %s before and %s after. %d rounds after %d to warm up.\n",
-		m.cpu, m.processors, m.memory, m.kernel, m.goVersion, m.uid, r.loadBefore, r.loadAfter, r.rounds, warmUps)
+	fmt.Fprintf(&b, "## %s, %s\n\n", r.began.UTC().Format("2006-01-02"), m.Version)
+	fmt.Fprintf(&b, "%s. Load %s before and %s after. %d rounds after %d to warm up.\n", m, r.loadBefore, r.loadAfter, r.rounds, warmUps)
 	fmt.Fprintf(&b, "Isolation: %s.\n\n", pairs(r.isolation))
 
 	b.WriteString("| what | median ms | 10-90 % | x plain |\n|---|--:|--:|--:|\n")
-	plain := median(r.times[plainBash])
+	plain := record.Median(r.times[plainBash])
 	for _, name := range order {
 		t, ok := r.times[name]
 		if !ok {
 			fmt.Fprintf(&b, "| %s | not installed | | |\n", name)
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s-%s | %.1f |\n", name, ms(median(t)), ms(quantile(t, 0.1)), ms(quantile(t, 0.9)), ratio(median(t), plain))
+		fmt.Fprintf(&b, "| %s | %s | %s-%s | %.1f |\n", name, ms(record.Median(t)), ms(record.Quantile(t, 0.1)), ms(record.Quantile(t, 0.9)), ratio(record.Median(t), plain))
 	}
 
 	b.WriteString("\n| budget | at most | measured | |\n|---|--:|--:|---|\n")
 	for _, w := range budgets() {
-		row(&b, w, median(r.times[w.subject]), median(r.times[w.beside]))
+		row(&b, w, record.Median(r.times[w.subject]), record.Median(r.times[w.beside]))
 	}
 	used := float64(r.memory.total()) / mib
 	fmt.Fprintf(&b, "| idle sandbox, private memory (keeper %.1f, guest %.1f, %d waiting slots %.1f MiB) | %d MiB | %.1f MiB | %s |\n",

@@ -59,13 +59,3 @@ func measure(ctx context.Context, subjects []subject, rounds int, progress io.Wr
 	}
 	return times, nil
 }
-
-// quantile of sorted times; q between 0 and 1.
-func quantile(sorted []time.Duration, q float64) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[int(q*float64(len(sorted)-1)+0.5)]
-}
-
-func median(sorted []time.Duration) time.Duration { return quantile(sorted, 0.5) }
