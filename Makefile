@@ -16,7 +16,7 @@ LDFLAGS := -s -w -X github.com/sandboxfs/sandboxfs/internal/version.stamp=$(VERS
 
 FUZZTIME ?= 5s
 
-.PHONY: help build demo test unit race vet cross fmt-check staticcheck shellcheck vm-check check fuzz-short bench provision install uninstall clean
+.PHONY: help build demo test unit race vet cross fmt-check staticcheck shellcheck vm-check check fuzz-short bench bench-quick provision install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,8 +69,12 @@ check: fmt-check vet cross staticcheck ## the static checks that need Go alone
 fuzz-short: ## run each fuzz target for FUZZTIME (5s)
 	GO='$(GO)' scripts/fuzz.sh '$(FUZZTIME)'
 
-bench: provision build ## measure against the budgets, append to docs/BENCHMARKS.md
+bench: provision build ## measure commands and filesystems, append to docs/BENCHMARKS.md
 	$(GO) run ./scripts/bench -bin $(BIN) -append docs/BENCHMARKS.md
+	$(GO) run ./scripts/bench/tree -bin $(BIN) -append docs/BENCHMARKS.md
+
+bench-quick: build ## compare filesystems in under two minutes, print only
+	@$(GO) run ./scripts/bench/tree -bin $(BIN) -quick
 
 provision: ## as root, install the Debian packages and the Go that are missing
 	@scripts/provision.sh

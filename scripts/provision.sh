@@ -31,6 +31,12 @@ packages() {
 	procps	ps and pgrep inside a thread	test/escape
 	fuse3	a set-uid fusermount3 that must stay inert	test/escape
 	bubblewrap	the nested sandbox; the peer in benchmarks	test/escape, make bench
+	bindfs	a filesystem to compare ours with	make bench
+	fuse-overlayfs	another one	make bench
+	ripgrep	a search that uses all processors	make bench
+	sqlite3	small transactions	make bench
+	tar	an archive of many files	make bench
+	findutils	a walk over a tree	make bench
 	shellcheck	what is wrong with a shell script	make shellcheck
 	vagrant	whether the Vagrantfile is valid	make vm-check
 	LIST

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"time"
+)
+
+// loopbackPackage is go-fuse's example, of the version in go.mod.
+const loopbackPackage = "github.com/hanwen/go-fuse/v2/example/loopback"
+
+// A peer has two mounts: of its directory, and of the skills, read-only.
+func (s *stage) openBindfs(ctx context.Context, backing string) (subject, error) {
+	program, err := find("bindfs")
+	if err != nil {
+		return subject{}, err
+	}
+	return s.openPeer(ctx, backing, func(from, point string, readOnly bool) []string {
+		argv := []string{program, "-f"}
+		if readOnly {
+			argv = append(argv, "-r")
+		}
+		return append(argv, from, point)
+	})
+}
+
+func (s *stage) openLoopback(ctx context.Context, backing string) (subject, error) {
+	program := s.loopback
+	if program == "" {
+		program = filepath.Join(s.dir, "loopback.program")
+		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+		defer cancel()
+		cmd := osexec.CommandContext(ctx, "go", "build", "-o", program, loopbackPackage)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return subject{}, fmt.Errorf("it was not built: %w %s", err, out)
+		}
+	}
+	return s.openPeer(ctx, backing, func(from, point string, readOnly bool) []string {
+		argv := []string{program, "-q"}
+		if os.Geteuid() == 0 {
+			argv = append(argv, "-directmount", "-allow-other")
+		}
+		if readOnly {
+			argv = append(argv, "-ro")
+		}
+		return append(argv, point, from)
+	})
+}
+
+func (s *stage) openOverlayfs(ctx context.Context, backing string) (subject, error) {
+	program, err := find("fuse-overlayfs")
+	if err != nil {
+		return subject{}, err
+	}
+	return s.openPeer(ctx, backing, func(from, point string, readOnly bool) []string {
+		options := "lowerdir=" + from
+		if !readOnly {
+			options = fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s", point+".lower", from, point+".work")
+		}
+		return []string{program, "-f", "-o", options, point}
+	})
+}
+
+// openPeer mounts the backing directory and the skills by the command lines
+// that are given for them.
+func (s *stage) openPeer(ctx context.Context, backing string, command func(from, point string, readOnly bool) []string) (subject, error) {
+	v := subject{dir: backing + ".point", readOnly: backing + ".skills"}
+	for _, dir := range []string{v.dir, v.readOnly, v.dir + ".lower", v.dir + ".work"} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return v, err
+		}
+	}
+	if err := s.startServer(ctx, v.dir, command(backing, v.dir, false)...); err != nil {
+		return v, err
+	}
+	return v, s.startServer(ctx, v.readOnly, command(s.skills(), v.readOnly, true)...)
+}
