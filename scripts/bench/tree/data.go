@@ -181,7 +181,7 @@ func prepare(ctx context.Context, home, dir string, argv ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	cmd := osexec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, environment(home)
+	cmd.Dir, cmd.Env = dir, environment(home, "")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), errors.Join(err, ctx.Err()), out)
 	}

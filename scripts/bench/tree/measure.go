@@ -117,7 +117,7 @@ func (s *stage) perform(ctx context.Context, v subject, g group) (outcome, error
 	if err := s.settle(g.drop); err != nil {
 		return out, err
 	}
-	argument, err := json.Marshal(job{Group: g.name, Namespace: v.namespace, Dir: v.dir, ReadOnly: v.readOnly, Sizes: s.sizes, Data: s.data})
+	argument, err := json.Marshal(job{Group: g.name, Namespace: v.namespace, Dir: v.dir, ReadOnly: v.readOnly, GoRoot: s.goRoot, Sizes: s.sizes, Data: s.data})
 	if err != nil {
 		return out, err
 	}

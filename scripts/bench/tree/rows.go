@@ -64,12 +64,11 @@ type group struct {
 	drop int
 }
 
-// groups in the order of a round; those that change files come where they do
-// not disturb what a later one has warmed up by itself.
+// groups in the order of a round. The one that drops file contents is the last,
+// so that the others find theirs and their programs in memory.
 func groups() []group {
 	return []group{
 		{groupBulk, []string{rowWrite, rowRead, rowRandom}, dropNothing},
-		{groupRandomCold, []string{rowRandomCold}, dropAll},
 		{groupFiles, []string{rowCreate, rowUnlink}, dropNothing},
 		{groupWalk, []string{rowStat, rowFind}, dropNothing},
 		{groupStatCold, []string{rowStatCold}, dropNames},
@@ -83,6 +82,7 @@ func groups() []group {
 		{groupSync, []string{rowFsync, rowSQLite}, dropNothing},
 		{groupOpen, []string{rowOpen}, dropNothing},
 		{groupReadOnly, []string{rowReadOnlyOpen, rowReadOnlySearch}, dropNothing},
+		{groupRandomCold, []string{rowRandomCold}, dropAll},
 	}
 }
 
@@ -142,7 +142,7 @@ func fullSizes() sizes {
 
 func quickSizes() sizes {
 	return sizes{Big: 32 << 20, Reads: 8000, ColdReads: 300, Small: 400, Files: 1500, Dirs: 100,
-		Repository: 250, Syncs: 40, Opens: 5000, Passes: 3}
+		Repository: 250, Syncs: 40, Opens: 1500, Passes: 3}
 }
 
 // The longest that one process may take for a group; a filesystem that hangs

@@ -20,6 +20,7 @@ import (
 type stage struct {
 	dir      string
 	home     string
+	goRoot   string // Go's own directory, empty without Go
 	loopback string // program; empty: build it
 	sizes    sizes
 	data     expected
@@ -57,6 +58,7 @@ func newStage(ctx context.Context, parent, bin, loopback string, z sizes) (_ *st
 			err = errors.Join(err, s.close())
 		}
 	}()
+	s.goRoot = goRoot(ctx)
 	for name, value := range map[string]string{
 		"SANDBOXFS_HOME": s.home, "SANDBOXFS_RUNTIME_DIR": filepath.Join(dir, "run"),
 		"SANDBOXFSD": filepath.Join(bin, "sandboxfsd"), "SANDBOXFS_IDLE_TIMEOUT": "0",
@@ -175,6 +177,18 @@ func (s *stage) openMount(ctx context.Context, _ string) (subject, error) {
 		return subject{}, err
 	}
 	return subject{dir: point + mapping.Workspace, readOnly: point + mapping.Skills + "/" + readOnlyName}, nil
+}
+
+// goRoot asks the Go of the PATH, not one that a go.mod asks for, where its own
+// directory is.
+func goRoot(ctx context.Context) string {
+	cmd := osexec.CommandContext(ctx, "go", "env", "GOROOT")
+	cmd.Dir, cmd.Env = "/", append(os.Environ(), "GOTOOLCHAIN=local")
+	out, err := cmd.Output()
+	if err != nil {
+		return "" // the row that needs it says that go is not found
+	}
+	return strings.TrimSpace(string(out))
 }
 
 // close ends everything and removes what was made; nothing is removed while

@@ -27,8 +27,8 @@ type job struct {
 	Dir, ReadOnly string
 	// GoRoot is Go's own directory, empty without Go.
 	GoRoot string
-	Sizes         sizes
-	Data          expected
+	Sizes  sizes
+	Data   expected
 }
 
 // outcome is what it prints: the time of each row, or why it has none.
