@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +24,8 @@ type options struct {
 	rounds, warmUps              int
 	limit                        time.Duration
 	sizes                        sizes
+	groups                       []group
+	subjects                     []string
 }
 
 func main() {
@@ -29,7 +33,10 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == workVerb {
 		err = work(os.Args[2])
 	} else {
-		err = run(readFlags())
+		var o options
+		if o, err = readFlags(); err == nil {
+			err = run(o)
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -37,8 +44,7 @@ func main() {
 	}
 }
 
-func readFlags() options {
-	var o options
+func readFlags() (o options, err error) {
 	flag.StringVar(&o.bin, "bin", "bin", "directory of the built programs")
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "directory on the disk to measure; all is made below it and removed")
 	flag.StringVar(&o.loopback, "loopback", "", "program of go-fuse's loopback example (default: build it)")
@@ -46,14 +52,58 @@ func readFlags() options {
 	flag.IntVar(&o.rounds, "rounds", 7, "times that everything is measured")
 	flag.DurationVar(&o.limit, "limit", 0, "begin no further round that would end later than this (default: none)")
 	quick := flag.Bool("quick", false, "small sizes, at most three rounds, under two minutes")
+	rows := flag.String("rows", "", "only these `rows` of the table, and those measured with them: names or beginnings of them, with commas between")
+	subjects := flag.String("subjects", "", "only these `columns` of the table beside plain")
 	flag.Parse()
+	if o.groups, err = chooseGroups(*rows); err != nil {
+		return o, err
+	}
+	if o.subjects, err = chooseSubjects(*subjects); err != nil {
+		return o, err
+	}
 	o.sizes, o.warmUps = fullSizes(), 1
 	if *quick {
 		o.sizes, o.warmUps = quickSizes(), 0
 		o.rounds = min(o.rounds, 3)
 		o.limit = 100 * time.Second
 	}
-	return o
+	return o, nil
+}
+
+// chooseGroups returns the groups that measure a row whose name begins like
+// one of a list; all where the list is empty.
+func chooseGroups(list string) (chosen []group, err error) {
+	if list == "" {
+		return groups(), nil
+	}
+	wanted := map[string]bool{}
+	for _, prefix := range strings.Split(list, ",") {
+		found := false
+		for _, g := range groups() {
+			if slices.ContainsFunc(g.rows, func(row string) bool { return strings.HasPrefix(row, prefix) }) {
+				found, wanted[g.name] = true, true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("-rows: no row begins with %q", prefix)
+		}
+	}
+	return slices.DeleteFunc(groups(), func(g group) bool { return !wanted[g.name] }), nil
+}
+
+// chooseSubjects returns the subjects of a list, and plain; all where the list
+// is empty.
+func chooseSubjects(list string) ([]string, error) {
+	if list == "" {
+		return order(), nil
+	}
+	names := strings.Split(list, ",")
+	for _, name := range names {
+		if !slices.Contains(order(), name) {
+			return nil, fmt.Errorf("-subjects: %q is none of %s", name, strings.Join(order(), ", "))
+		}
+	}
+	return append(names, plain), nil
 }
 
 func run(o options) (err error) {
@@ -71,12 +121,12 @@ func run(o options) (err error) {
 	if r.backing, err = filesystem(o.dir); err != nil {
 		return err
 	}
-	s, err := newStage(ctx, o.dir, o.bin, o.loopback, o.sizes)
+	s, err := newStage(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	possible, missing := feasible(groups(), mayDrop())
+	possible, missing := feasible(o.groups, mayDrop())
 	p := plan{groups: possible, subjects: s.subjects, warmUps: o.warmUps, rounds: o.rounds, limit: o.limit, began: r.began, progress: os.Stderr}
 	if r.findings, err = p.measure(ctx, s.perform); err != nil {
 		return err

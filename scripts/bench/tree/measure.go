@@ -162,15 +162,19 @@ func (s *stage) settle(drop int) error {
 	return os.WriteFile(dropFile, fmt.Appendf(nil, "%d\n", drop), 0o200)
 }
 
-// feasible returns the groups that this user can measure, and the gaps for the
-// others.
+// feasible returns the groups that this user can measure, and the gap that the
+// others leave.
 func feasible(all []group, mayDrop error) (groups []group, missing []gap) {
+	var rows []string
 	for _, g := range all {
 		if g.drop != dropNothing && mayDrop != nil {
-			missing = append(missing, gap{"everything", strings.Join(g.rows, ", "), mayDrop.Error()})
+			rows = append(rows, g.rows...)
 			continue
 		}
 		groups = append(groups, g)
+	}
+	if len(rows) > 0 {
+		missing = append(missing, gap{"every column", strings.Join(rows, ", "), mayDrop.Error()})
 	}
 	return groups, missing
 }

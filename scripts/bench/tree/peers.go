@@ -20,6 +20,9 @@ func (s *stage) openBindfs(ctx context.Context, backing string) (subject, error)
 	}
 	return s.openPeer(ctx, backing, func(from, point string, readOnly bool) []string {
 		argv := []string{program, "-f"}
+		if os.Geteuid() != 0 {
+			argv = append(argv, "--no-allow-other")
+		}
 		if readOnly {
 			argv = append(argv, "-r")
 		}

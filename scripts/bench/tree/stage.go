@@ -7,6 +7,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,8 +44,8 @@ var (
 const readOnlyName = "bench"
 
 // newStage makes the directories, and starts what serves them.
-func newStage(ctx context.Context, parent, bin, loopback string, z sizes) (_ *stage, err error) {
-	dir, err := os.MkdirTemp(parent, "sandboxfs-bench-")
+func newStage(ctx context.Context, o options) (_ *stage, err error) {
+	dir, err := os.MkdirTemp(o.dir, "sandboxfs-bench-")
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +53,7 @@ func newStage(ctx context.Context, parent, bin, loopback string, z sizes) (_ *st
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	s := &stage{dir: dir, home: filepath.Join(dir, "home"), loopback: loopback, sizes: z, leftOut: map[string]string{}}
+	s := &stage{dir: dir, home: filepath.Join(dir, "home"), loopback: o.loopback, sizes: o.sizes, leftOut: map[string]string{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -61,7 +62,7 @@ func newStage(ctx context.Context, parent, bin, loopback string, z sizes) (_ *st
 	s.goRoot = goRoot(ctx)
 	for name, value := range map[string]string{
 		"SANDBOXFS_HOME": s.home, "SANDBOXFS_RUNTIME_DIR": filepath.Join(dir, "run"),
-		"SANDBOXFSD": filepath.Join(bin, "sandboxfsd"), "SANDBOXFS_IDLE_TIMEOUT": "0",
+		"SANDBOXFSD": filepath.Join(o.bin, "sandboxfsd"), "SANDBOXFS_IDLE_TIMEOUT": "0",
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return nil, err
@@ -73,7 +74,7 @@ func newStage(ctx context.Context, parent, bin, loopback string, z sizes) (_ *st
 		return nil, err
 	}
 	fmt.Fprintln(os.Stderr, "making the files")
-	if s.data, err = seed(ctx, seeded, skills, z); err != nil {
+	if s.data, err = seed(ctx, seeded, skills, o.sizes); err != nil {
 		return nil, err
 	}
 	if s.provider, err = local.New(provider.Config{Home: s.home, RuntimeDir: filepath.Join(dir, "run")}); err != nil {
@@ -90,6 +91,9 @@ func newStage(ctx context.Context, parent, bin, loopback string, z sizes) (_ *st
 		{peerLoopback, filepath.Join(dir, peerLoopback), s.openLoopback},
 		{peerOverlayfs, filepath.Join(dir, peerOverlayfs), s.openOverlayfs},
 	} {
+		if !slices.Contains(o.subjects, p.name) {
+			continue
+		}
 		if err := s.add(ctx, p.name, p.backing, seeded, p.open); err != nil {
 			return nil, err
 		}
