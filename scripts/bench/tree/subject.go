@@ -127,13 +127,18 @@ func detach(point string) error {
 
 // mountsBelow returns the mount points at or below a directory, the newest
 // last. It looks at none of them.
-func mountsBelow(dir string) (points []string, err error) {
+func mountsBelow(dir string) ([]string, error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, err
 	}
+	return pointsBelow(string(text), dir), nil
+}
+
+// pointsBelow does it for a text like that of mountinfo; see proc(5).
+func pointsBelow(mountinfo, dir string) (points []string) {
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(mountinfo) {
 		fields := strings.Fields(line)
 		if len(fields) < 5 {
 			continue
@@ -142,5 +147,5 @@ func mountsBelow(dir string) (points []string, err error) {
 			points = append(points, point)
 		}
 	}
-	return points, nil
+	return points
 }

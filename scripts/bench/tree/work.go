@@ -58,6 +58,14 @@ func work(argument string) error {
 	if err := w.enter(); err != nil {
 		return err
 	}
+	if err := w.do(); err != nil {
+		return err
+	}
+	return json.NewEncoder(os.Stdout).Encode(w.out)
+}
+
+// do does the workloads of the group, in the working directory.
+func (w *worker) do() error {
 	do, ok := map[string]func() error{
 		groupBulk: w.bulk, groupRandomCold: w.randomCold, groupFiles: w.files, groupWalk: w.walk,
 		groupStatCold: w.statCold, groupFindCold: w.findCold, groupGit: w.git, groupGitCold: w.gitCold,
@@ -67,10 +75,7 @@ func work(argument string) error {
 	if !ok {
 		return fmt.Errorf("no group is called %q", w.Group)
 	}
-	if err := do(); err != nil {
-		return err
-	}
-	return json.NewEncoder(os.Stdout).Encode(w.out)
+	return do()
 }
 
 // enter goes to the subject's directory, first into its mount namespace.
