@@ -50,7 +50,7 @@ func readFlags() (o options, err error) {
 	flag.StringVar(&o.loopback, "loopback", "", "program of go-fuse's loopback example (default: build it)")
 	flag.StringVar(&o.appendTo, "append", "", "file to append the table to")
 	flag.IntVar(&o.rounds, "rounds", 7, "times that everything is measured")
-	flag.DurationVar(&o.limit, "limit", 0, "begin no further round that would end later than this (default: none)")
+	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "begin no further round that would end later than this after the start; 0 for none")
 	quick := flag.Bool("quick", false, "small sizes, at most three rounds, under two minutes")
 	rows := flag.String("rows", "", "only these `rows` of the table, and those measured with them: names or beginnings of them, with commas between")
 	subjects := flag.String("subjects", "", "only these `columns` of the table beside plain")
@@ -65,7 +65,7 @@ func readFlags() (o options, err error) {
 	if *quick {
 		o.sizes, o.warmUps = quickSizes(), 0
 		o.rounds = min(o.rounds, 3)
-		o.limit = 100 * time.Second
+		o.limit = min(o.limit, 100*time.Second)
 	}
 	return o, nil
 }
@@ -129,7 +129,7 @@ func run(o options) (err error) {
 	possible, missing := feasible(o.groups, mayDrop())
 	p := plan{groups: possible, subjects: s.subjects, warmUps: o.warmUps, rounds: o.rounds, limit: o.limit, began: r.began, progress: os.Stderr}
 	if r.findings, err = p.measure(ctx, s.perform); err != nil {
-		return err
+		return fmt.Errorf("it was ended before it was done: %w", err)
 	}
 	r.missing = append(missing, r.missing...)
 	for _, v := range s.subjects {

@@ -125,17 +125,31 @@ func (s *stage) perform(ctx context.Context, v subject, g group) (outcome, error
 	if err != nil {
 		return out, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, groupDeadline)
+	ctx, cancel := context.WithTimeout(ctx, s.sizes.Deadline)
 	defer cancel()
 	cmd := osexec.CommandContext(ctx, self, workVerb, string(argument))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
-	cmd.WaitDelay = serverDeadline
+	ended := make(chan struct{})
+	cmd.Cancel = func() error {
+		// A process that waits for an answer of a filesystem cannot be killed;
+		// it ends with the filesystem.
+		go func() {
+			select {
+			case <-ended:
+			case <-time.After(serverDeadline):
+				v.abort()
+			}
+		}()
+		return unix.Kill(-cmd.Process.Pid, unix.SIGKILL)
+	}
+	cmd.WaitDelay = 2 * serverDeadline
 	var printed, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &printed, &complaint
-	if err := cmd.Run(); err != nil {
+	err = cmd.Run()
+	close(ended)
+	if err != nil {
 		if ctx.Err() != nil {
-			return out, fmt.Errorf("it took longer than %s: %w", groupDeadline, ctx.Err())
+			return out, fmt.Errorf("it took longer than %s: %w", s.sizes.Deadline, ctx.Err())
 		}
 		return out, errors.New(strings.Join(strings.Fields(complaint.String()+" "+err.Error()), " "))
 	}

@@ -71,7 +71,13 @@ func (s *stage) openOverlayfs(ctx context.Context, backing string) (subject, err
 // openPeer mounts the backing directory and the skills by the command lines
 // that are given for them.
 func (s *stage) openPeer(ctx context.Context, backing string, command func(from, point string, readOnly bool) []string) (subject, error) {
+	before := len(s.servers)
 	v := subject{dir: backing + ".point", readOnly: backing + ".skills"}
+	v.abort = func() {
+		for _, own := range s.servers[before : before+2] {
+			_ = own.cmd.Process.Kill() // or it has ended
+		}
+	}
 	for _, dir := range []string{v.dir, v.readOnly, v.dir + ".lower", v.dir + ".work"} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return v, err

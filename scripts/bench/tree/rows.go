@@ -133,18 +133,17 @@ type sizes struct {
 	Syncs       int   // writes with fsync, and transactions
 	Opens       int   // open and close
 	Passes      int   // times that a short warm workload is done; its middle one counts
+	// Deadline is the longest that one process may take for a group; a
+	// filesystem that hangs is left out and costs no more than this.
+	Deadline time.Duration
 }
 
 func fullSizes() sizes {
 	return sizes{Big: 256 << 20, Reads: 40000, ColdReads: 2000, Small: 2000, Files: 5000, Dirs: 300,
-		Repository: 1500, Syncs: 200, Opens: 20000, Passes: 3}
+		Repository: 1500, Syncs: 200, Opens: 20000, Passes: 3, Deadline: 3 * time.Minute}
 }
 
 func quickSizes() sizes {
 	return sizes{Big: 32 << 20, Reads: 8000, ColdReads: 300, Small: 400, Files: 1500, Dirs: 100,
-		Repository: 250, Syncs: 40, Opens: 1500, Passes: 3}
+		Repository: 250, Syncs: 40, Opens: 1500, Passes: 3, Deadline: 40 * time.Second}
 }
-
-// The longest that one process may take for a group; a filesystem that hangs
-// is left out and costs no more than this.
-const groupDeadline = 2 * time.Minute

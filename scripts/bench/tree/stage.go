@@ -15,6 +15,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/sandboxfs/sandboxfs/test/hostview"
+	"golang.org/x/sys/unix"
 )
 
 // stage holds all that is made for a run, below one directory.
@@ -135,7 +136,7 @@ func (s *stage) workspace(key mapping.Key) string {
 func (s *stage) skills() string { return filepath.Join(s.home, "skills", readOnlyName) }
 
 func (s *stage) openPlain(_ context.Context, backing string) (subject, error) {
-	return subject{dir: backing, readOnly: s.skills()}, nil
+	return subject{dir: backing, readOnly: s.skills(), abort: func() {}}, nil
 }
 
 // openSandbox starts a sandbox and finds the mount namespace of its pid 1.
@@ -167,6 +168,7 @@ func (s *stage) openSandbox(ctx context.Context, _ string) (none subject, err er
 	return subject{
 		namespace: fmt.Sprintf("/proc/%d/ns/mnt", guest.PID),
 		dir:       mapping.Workspace, readOnly: mapping.Skills + "/" + readOnlyName,
+		abort: func() { _ = unix.Kill(guest.Parent, unix.SIGKILL) }, // its keeper, or it has ended
 	}, nil
 }
 
@@ -177,10 +179,14 @@ func (s *stage) openMount(ctx context.Context, _ string) (subject, error) {
 		return subject{}, err
 	}
 	s.mounted = true
-	if _, err := s.provider.MountAt(ctx, mountKey, provider.HostMountOptions{Point: point, View: provider.ViewAgent}); err != nil {
+	m, err := s.provider.MountAt(ctx, mountKey, provider.HostMountOptions{Point: point, View: provider.ViewAgent})
+	if err != nil {
 		return subject{}, err
 	}
-	return subject{dir: point + mapping.Workspace, readOnly: point + mapping.Skills + "/" + readOnlyName}, nil
+	return subject{
+		dir: point + mapping.Workspace, readOnly: point + mapping.Skills + "/" + readOnlyName,
+		abort: func() { _ = unix.Kill(m.PID, unix.SIGKILL) }, // its server, or it has ended
+	}, nil
 }
 
 // goRoot asks the Go of the PATH, not one that a go.mod asks for, where its own

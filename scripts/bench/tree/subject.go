@@ -39,6 +39,8 @@ type subject struct {
 	name string
 	// namespace, dir and readOnly are as in job.
 	namespace, dir, readOnly string
+	// abort kills what serves it, so that all who wait for it go on.
+	abort func()
 }
 
 // A server is a process that serves a mount of a peer.
