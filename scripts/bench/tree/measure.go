@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	osexec "os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -72,10 +74,10 @@ func (p plan) measure(ctx context.Context, do func(context.Context, subject, gro
 					fmt.Fprintf(p.progress, "\n%s of %s failed: %v\n", group.name, s.name, err)
 					continue
 				}
-				for row, reason := range out.Missing {
-					if m := (gap{s.name, row, reason}); !seen[m] {
+				for _, row := range slices.Sorted(maps.Keys(out.Missing)) {
+					if m := (gap{s.name, row, out.Missing[row]}); !seen[m] {
 						seen[m] = true
-						f.missing = append(f.missing, m)
+						f.lacks(m)
 					}
 				}
 				if round >= p.warmUps {
@@ -107,7 +109,18 @@ func (f *findings) fail(subject string, g group, reason string) {
 	for _, row := range g.rows {
 		delete(f.times[row], subject)
 	}
-	f.missing = append(f.missing, gap{subject, strings.Join(g.rows, ", "), reason})
+	f.lacks(gap{subject, strings.Join(g.rows, ", "), reason})
+}
+
+// lacks adds a gap, to one of the same subject and reason where there is one.
+func (f *findings) lacks(m gap) {
+	for i, other := range f.missing {
+		if other.subject == m.subject && other.reason == m.reason {
+			f.missing[i].what += ", " + m.what
+			return
+		}
+	}
+	f.missing = append(f.missing, m)
 }
 
 // perform does a group of workloads for a subject in a process of its own,
@@ -151,7 +164,9 @@ func (s *stage) perform(ctx context.Context, v subject, g group) (outcome, error
 		if ctx.Err() != nil {
 			return out, fmt.Errorf("it took longer than %s: %w", s.sizes.Deadline, ctx.Err())
 		}
-		return out, errors.New(strings.Join(strings.Fields(complaint.String()+" "+err.Error()), " "))
+		// In one line, and without the name of a directory that will be gone.
+		said := strings.ReplaceAll(strings.Join(strings.Fields(complaint.String()), " "), s.dir+"/", "")
+		return out, fmt.Errorf("%s (%w)", strings.TrimPrefix(said, "bench: "), err)
 	}
 	return out, json.Unmarshal(printed.Bytes(), &out)
 }
