@@ -37,7 +37,8 @@ func (s *stage) openLoopback(ctx context.Context, backing string) (subject, erro
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 		defer cancel()
 		cmd := osexec.CommandContext(ctx, "go", "build", "-o", program, loopbackPackage)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		// In the checkout, of which the go.mod names the version.
+		cmd.Dir, cmd.Env = s.bin, append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return subject{}, fmt.Errorf("it was not built: %w %s", err, out)
 		}

@@ -22,6 +22,7 @@ import (
 type stage struct {
 	dir      string
 	home     string
+	bin      string // directory of the built programs
 	goRoot   string // Go's own directory, empty without Go
 	loopback string // program; empty: build it
 	sizes    sizes
@@ -54,7 +55,7 @@ func newStage(ctx context.Context, o options) (_ *stage, err error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	s := &stage{dir: dir, home: filepath.Join(dir, "home"), loopback: o.loopback, sizes: o.sizes, leftOut: map[string]string{}}
+	s := &stage{dir: dir, home: filepath.Join(dir, "home"), bin: o.bin, loopback: o.loopback, sizes: o.sizes, leftOut: map[string]string{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -63,7 +64,7 @@ func newStage(ctx context.Context, o options) (_ *stage, err error) {
 	s.goRoot = goRoot(ctx)
 	for name, value := range map[string]string{
 		"SANDBOXFS_HOME": s.home, "SANDBOXFS_RUNTIME_DIR": filepath.Join(dir, "run"),
-		"SANDBOXFSD": filepath.Join(o.bin, "sandboxfsd"), "SANDBOXFS_IDLE_TIMEOUT": "0",
+		"SANDBOXFSD": filepath.Join(o.bin, "sandboxfsd"),
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return nil, err
@@ -78,7 +79,7 @@ func newStage(ctx context.Context, o options) (_ *stage, err error) {
 	if s.data, err = seed(ctx, seeded, skills, o.sizes); err != nil {
 		return nil, err
 	}
-	if s.provider, err = local.New(provider.Config{Home: s.home, RuntimeDir: filepath.Join(dir, "run")}); err != nil {
+	if s.provider, err = local.New(config(dir, s.home)); err != nil {
 		return nil, err
 	}
 	for _, p := range []struct {
@@ -102,6 +103,12 @@ func newStage(ctx context.Context, o options) (_ *stage, err error) {
 	return s, os.RemoveAll(seeded)
 }
 
+// config is that of the provider. No command runs in the sandbox while it is
+// measured, so it must not end for being idle.
+func config(dir, home string) provider.Config {
+	return provider.Config{Home: home, RuntimeDir: filepath.Join(dir, "run"), IdleTimeout: -1}
+}
+
 // add gives a subject its files and opens it; where it cannot be opened it is
 // left out, unless it is the plain directory.
 func (s *stage) add(ctx context.Context, name, backing, seeded string, open func(context.Context, string) (subject, error)) error {
@@ -119,7 +126,7 @@ func (s *stage) add(ctx context.Context, name, backing, seeded string, open func
 		return ctx.Err()
 	}
 	if err != nil {
-		s.leftOut[name] = err.Error()
+		s.leftOut[name] = strings.Join(strings.Fields(err.Error()), " ")
 		fmt.Fprintf(os.Stderr, "%s is left out: %v\n", name, err)
 		return nil
 	}

@@ -48,3 +48,10 @@ func TestStartServerThatDoesNotMount(t *testing.T) {
 		}
 	}
 }
+
+// A run takes longer than a sandbox may be idle by default.
+func TestTheSandboxDoesNotEndByItself(t *testing.T) {
+	if got := config("/dir", "/home").Idle(); got != 0 {
+		t.Errorf("it ends after %v", got)
+	}
+}
