@@ -50,7 +50,7 @@ func readFlags() (o options, err error) {
 	flag.StringVar(&o.loopback, "loopback", "", "program of go-fuse's loopback example (default: build it)")
 	flag.StringVar(&o.appendTo, "append", "", "file to append the table to")
 	flag.IntVar(&o.rounds, "rounds", 7, "times that everything is measured")
-	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "begin no further round that would end later than this after the start; 0 for none")
+	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "begin no further round that would end later than this after the start, and nothing after it; 0 for none")
 	quick := flag.Bool("quick", false, "small sizes, at most three rounds, under two minutes")
 	rows := flag.String("rows", "", "only these `rows` of the table, and those measured with them: names or beginnings of them, with commas between")
 	subjects := flag.String("subjects", "", "only these `columns` of the table beside plain")

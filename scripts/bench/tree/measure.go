@@ -28,7 +28,7 @@ type plan struct {
 	subjects []subject
 	warmUps  int // rounds that are not counted
 	rounds   int
-	limit    time.Duration // no round begins that would end later; 0: none
+	limit    time.Duration // no round begins that would end later, no group after it; 0: none
 	began    time.Time
 	progress io.Writer
 }
@@ -58,6 +58,12 @@ func (p plan) measure(ctx context.Context, do func(context.Context, subject, gro
 			break
 		}
 		for g, group := range p.groups {
+			if p.limit > 0 && time.Since(p.began) > p.limit {
+				if f.rounds == 0 {
+					f.lacks(gap{"every column", strings.Join(group.rows, ", "), "the time was over"})
+				}
+				continue
+			}
 			for i := range p.subjects {
 				s := p.subjects[(round+g+i)%len(p.subjects)]
 				fmt.Fprintf(p.progress, "\rround %d of %d: %-12s %-16s", round+1, p.warmUps+p.rounds, group.name, s.name)

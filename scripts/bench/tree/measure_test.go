@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -94,11 +95,28 @@ func TestMeasureStops(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || calls != 1 {
 		t.Errorf("interrupted: got %v after %d calls", err, calls)
 	}
-	p := twoByTwo()
-	p.limit, p.began = time.Minute, time.Now().Add(-time.Hour)
-	f, err := p.measure(t.Context(), func(_ context.Context, _ subject, g group) (outcome, error) { return takes(g, 1), nil })
-	if err != nil || f.rounds != 1 {
-		t.Errorf("out of time: want 1 round, got %d, %v", f.rounds, err)
+}
+
+// Each call takes ten seconds, so a round takes forty.
+func TestMeasureKeepsToItsTime(t *testing.T) {
+	for limit, want := range map[time.Duration]struct{ calls, rounds, gaps int }{
+		0:                {8, 2, 0},
+		85 * time.Second: {8, 2, 0},
+		75 * time.Second: {4, 1, 0}, // a second round would end after eighty
+		15 * time.Second: {2, 1, 1}, // the second group would begin after twenty
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p, calls := twoByTwo(), 0
+			p.limit, p.began = limit, time.Now()
+			f, err := p.measure(t.Context(), func(_ context.Context, _ subject, g group) (outcome, error) {
+				calls++
+				time.Sleep(10 * time.Second) // of the test's own clock
+				return takes(g, 1), nil
+			})
+			if err != nil || calls != want.calls || f.rounds != want.rounds || len(f.missing) != want.gaps {
+				t.Errorf("%s: want %v, got %d calls, %d rounds, gaps %v, %v", limit, want, calls, f.rounds, f.missing, err)
+			}
+		})
 	}
 }
 
