@@ -50,7 +50,7 @@ func readFlags() (o options, err error) {
 	flag.StringVar(&o.loopback, "loopback", "", "program of go-fuse's loopback example (default: build it)")
 	flag.StringVar(&o.appendTo, "append", "", "file to append the table to")
 	flag.IntVar(&o.rounds, "rounds", 7, "times that everything is measured")
-	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "begin no further round that would end later than this after the start, and nothing after it; 0 for none")
+	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "measure no longer than this: begin no round that would end later, and nothing after it; 0 for none")
 	quick := flag.Bool("quick", false, "small sizes, at most three rounds, under two minutes")
 	rows := flag.String("rows", "", "only these `rows` of the table, and those measured with them: names or beginnings of them, with commas between")
 	subjects := flag.String("subjects", "", "only these `columns` of the table beside plain")
@@ -65,7 +65,7 @@ func readFlags() (o options, err error) {
 	if *quick {
 		o.sizes, o.warmUps = quickSizes(), 0
 		o.rounds = min(o.rounds, 3)
-		o.limit = min(o.limit, 100*time.Second)
+		o.limit = min(o.limit, 85*time.Second)
 	}
 	return o, nil
 }
@@ -127,7 +127,7 @@ func run(o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	possible, missing := feasible(o.groups, mayDrop())
-	p := plan{groups: possible, subjects: s.subjects, warmUps: o.warmUps, rounds: o.rounds, limit: o.limit, began: r.began, progress: os.Stderr}
+	p := plan{groups: possible, subjects: s.subjects, warmUps: o.warmUps, rounds: o.rounds, limit: o.limit, began: time.Now(), progress: os.Stderr}
 	if r.findings, err = p.measure(ctx, s.perform); err != nil {
 		return fmt.Errorf("it was ended before it was done: %w", err)
 	}
