@@ -34,8 +34,8 @@ func runTree(t *testing.T) {
 	}
 	for _, f := range forms {
 		t.Run(f.name, func(t *testing.T) {
-			if f.root {
-				testenv.RequireRoot(t)
+			if f.root && os.Geteuid() != 0 {
+				testenv.SkipArchitectural(t, "only root keeps the host's owners")
 			}
 			treesuite.Run(t, func(t *testing.T) treesuite.Subject {
 				w := newWorld(t)
