@@ -98,10 +98,12 @@ func runTemporary(c *cli.Context, cmd provider.Command) error {
 	if errors.As(context.Cause(ctx), &i) {
 		err = exitStatus(128 + int(i.signal))
 	}
-	select {
-	case <-broken:
-		err = exitStatus(128 + int(unix.SIGPIPE))
-	default:
+	if readerGone(os.Stdout) || readerGone(os.Stderr) {
+		select {
+		case <-broken: // else nothing was written since
+			err = exitStatus(128 + int(unix.SIGPIPE))
+		default:
+		}
 	}
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 	defer stop()
@@ -109,4 +111,13 @@ func runTemporary(c *cli.Context, cmd provider.Command) error {
 		report(gone) // the status is the command's
 	}
 	return err
+}
+
+// readerGone reports whether a stream is a pipe or socket that nobody reads any
+// more (poll(2), POLLERR). The signal alone does not tell: once it is asked for,
+// a connection that the guest has closed raises it too.
+func readerGone(f *os.File) bool {
+	fds := []unix.PollFd{{Fd: int32(f.Fd()), Events: unix.POLLOUT}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&unix.POLLERR != 0
 }
