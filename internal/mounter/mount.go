@@ -154,6 +154,9 @@ func already(run *rundir.Root, spec Spec, m mountEntry) (provider.HostMount, err
 // of sight.
 const letGoTimeout = 10 * time.Second
 
+// askAgain is how long a server is waited for before it is asked once more.
+const askAgain = 500 * time.Millisecond
+
 // letGo has a server whose mount is out of sight give its directory back. The
 // caller holds the directory's lock.
 func letGo(ctx context.Context, dir *rundir.Dir) error {
@@ -161,15 +164,24 @@ func letGo(ctx context.Context, dir *rundir.Dir) error {
 	if pid == 0 {
 		return nil
 	}
-	// The kernel names the pid as the holder of the record lock.
-	if err := unix.Kill(pid, lookSignal); err != nil && err != unix.ESRCH {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(ctx, letGoTimeout)
 	defer cancel()
-	if err := dir.WaitDead(ctx); err != nil {
+	for {
+		// The kernel names the pid as the holder of the record lock. A server may
+		// look a moment too early, so it is asked again.
+		if err := unix.Kill(pid, lookSignal); err != nil && err != unix.ESRCH {
+			return err
+		}
+		short, stop := context.WithTimeout(ctx, askAgain)
+		err := dir.WaitDead(short)
+		stop()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil {
+			continue
+		}
 		return &provider.Error{Kind: provider.Unavailable, Reason: "the server of a mount that was here does not answer",
 			Next: fmt.Sprintf("end the process %d, then try again", pid), Err: err}
 	}
-	return nil
 }
