@@ -72,6 +72,9 @@ func mountLocked(ctx context.Context, daemon string, run *rundir.Root, dir *rund
 	if err := checkPoint(spec, table); err != nil {
 		return none, err
 	}
+	if err := checkLive(run, spec.Point, table); err != nil {
+		return none, err
+	}
 	fresh := isFresh(spec)
 	log, err := dir.Log()
 	if err != nil {
