@@ -48,7 +48,7 @@ sandbox:
     - host_path: /srv/data
       container_path: /data
       read_only: true
-    - {host_path: ~/work, container_path: /mnt/work}
+    - {host_path: ~/files, container_path: /mnt/work}
   environment:
     A: $FROM_HOST
     B: ${FROM_HOST}
@@ -76,7 +76,7 @@ sandbox:
 		Provider: provider.Config{
 			Use: "local", Home: "/data/home", SkillsDir: "/skills", RuntimeDir: "/run/x", AllowHostBash: true, IdleTimeout: 30, Shell: "persistent",
 			Environment: map[string]string{"A": "value", "B": "value", "C": "$literal", "D": "pa$FROM_HOST", "E": "12", "F": "true", "G": ""},
-			Mounts:      []provider.Mount{{HostPath: "/srv/data", ContainerPath: "/data", ReadOnly: true}, {HostPath: "/home/u/work", ContainerPath: "/mnt/work"}},
+			Mounts:      []provider.Mount{{HostPath: "/srv/data", ContainerPath: "/data", ReadOnly: true}, {HostPath: "/home/u/files", ContainerPath: "/mnt/work"}},
 			Local: provider.LocalConfig{Tier: "host", Net: "none", Ownership: "preserve", MaxSandboxes: 7,
 				Quota: provider.QuotaConfig{Bytes: 10 << 30, Files: 100}},
 		},
