@@ -76,6 +76,7 @@ func serveChild(text string) error {
 		}
 	}
 	fs.ClearUmask()
+	runtime.GOMAXPROCS(fs.Processors)
 	given := openDescriptors()
 	table, err := mapping.NewTable(spec.Regions...)
 	if err != nil {

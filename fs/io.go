@@ -31,11 +31,18 @@ func (r *raw) writableFile(id uint64) (*file, int, unix.Errno) {
 // Read answers read(2) without passthrough. It fills the request unless the
 // file ends, as the kernel takes a short answer for the end.
 func (r *raw) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
-	_, fd, e := r.openFile(in.Fh)
+	n, e := r.read(in, buf)
 	if e != 0 {
 		return nil, fuse.Status(e)
 	}
-	done := 0
+	return fuse.ReadResultData(buf[:n]), fuse.OK
+}
+
+func (r *raw) read(in *fuse.ReadIn, buf []byte) (done int, e unix.Errno) {
+	_, fd, e := r.openFile(in.Fh)
+	if e != 0 {
+		return 0, e
+	}
 	for done < len(buf) {
 		var n int
 		e := retry(func() (err error) {
@@ -43,14 +50,14 @@ func (r *raw) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadRes
 			return err
 		})
 		if e != 0 {
-			return nil, fuse.Status(e)
+			return 0, e
 		}
 		if n == 0 {
 			break
 		}
 		done += n
 	}
-	return fuse.ReadResultData(buf[:done]), fuse.OK
+	return done, 0
 }
 
 // Write answers write(2) without passthrough. An appending write goes to the

@@ -3,10 +3,8 @@ package fs
 import (
 	"errors"
 	"fmt"
-	"log"
 	"os"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,11 +19,14 @@ const maxRequest = 1 << 20
 
 // Server is a tree that is being served.
 type Server struct {
-	tree   *Tree
-	device int // our own duplicate of the fuse device, for Close
-	done   chan struct{}
-	once   sync.Once
-	err    error
+	tree       *Tree
+	connection *connection
+	done       chan struct{}
+	once       sync.Once
+	err        error
+
+	mu     sync.Mutex
+	device int // our own duplicate of the fuse device, -1 when closed
 }
 
 // Stats are numbers about a served tree, for diagnosis and tests.
@@ -65,76 +66,56 @@ func (t *Tree) Serve(device *os.File) (*Server, error) {
 }
 
 func (t *Tree) serve(device *os.File) (*Server, error) {
-	own, err := duplicate(device)
+	fd, err := duplicate(device)
 	if err != nil {
 		return nil, fmt.Errorf("fs: duplicating the fuse device: %w", err)
 	}
-	lent, err := duplicate(device)
+	c, err := t.start(fd)
 	if err != nil {
-		unix.Close(own)
-		return nil, fmt.Errorf("fs: duplicating the fuse device: %w", err)
+		unix.Close(fd)
+		return nil, err
 	}
-	// Another holder of the device may have left it non-blocking.
-	if err := unix.SetNonblock(own, false); err != nil {
-		unix.Close(own)
-		unix.Close(lent)
-		return nil, fmt.Errorf("fs: preparing the fuse device: %w", err)
-	}
-	t.pass.enabled.Store(false)
-	server, err := fuse.NewServer(&raw{fuse.NewDefaultRawFileSystem(), t}, fmt.Sprintf("/dev/fd/%d", lent), t.mountOptions())
-	if err != nil {
-		unix.Close(own)
-		return nil, fmt.Errorf("fs: starting the connection: %w; check that the device is mounted", err)
-	}
-	t.pass.backer = server
-	t.pass.enabled.Store(t.wantPassthrough() && server.KernelSettings().Flags64()&fuse.CAP_PASSTHROUGH != 0)
-	s := &Server{tree: t, device: own, done: make(chan struct{})}
+	s := &Server{tree: t, connection: c, device: fd, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		var idle sync.WaitGroup
 		stop := make(chan struct{})
 		idle.Go(func() { t.closeIdle(stop) })
-		server.Serve()
+		c.running.Wait()
 		close(stop)
 		idle.Wait()
 		t.free()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		unix.Close(s.device)
+		s.device = -1
 	}()
 	return s, nil
+}
+
+func (t *Tree) start(fd int) (*connection, error) {
+	// Another holder of the device may have left it non-blocking.
+	if err := unix.SetNonblock(fd, false); err != nil {
+		return nil, fmt.Errorf("fs: preparing the fuse device: %w", err)
+	}
+	t.pass.enabled.Store(false)
+	c, err := connect(t, fd)
+	if err != nil {
+		return nil, err
+	}
+	t.pass.backer = c
+	t.pass.enabled.Store(t.wantPassthrough() && c.settled&fuse.CAP_PASSTHROUGH != 0)
+	return c, c.run()
 }
 
 func (t *Tree) wantPassthrough() bool {
 	return t.opts.Passthrough == PassthroughAuto && os.Geteuid() == 0
 }
 
-func (t *Tree) mountOptions() *fuse.MountOptions {
-	o := &fuse.MountOptions{
-		MaxBackground: 64,
-		MaxWrite:      maxRequest,
-		DisableSplice: true,
-		MaxStackDepth: t.stackDepth,
-		Logger:        log.New(logWriter{t}, "", 0),
-		PanicHandler:  t.recovered,
-		// Never the writeback cache: it would hide the host's changes and
-		// lose acknowledged writes.
-		DisabledCapabilities: fuse.CAP_WRITEBACK_CACHE,
-	}
-	if !t.wantPassthrough() {
-		o.DisabledCapabilities |= fuse.CAP_PASSTHROUGH
-	}
-	return o
-}
-
 // recovered turns a panic in a handler into EIO for that one request.
 func (t *Tree) recovered(v any) fuse.Status {
 	t.log.WithField("panic", fmt.Sprint(v)).WithField("stack", string(debug.Stack())).Error("a filesystem request failed inside")
 	return fuse.EIO
-}
-
-type logWriter struct{ t *Tree }
-
-func (w logWriter) Write(p []byte) (int, error) {
-	w.t.log.WithField("from", "fuse").Debug(strings.TrimSpace(string(p)))
-	return len(p), nil
 }
 
 func duplicate(f *os.File) (int, error) {
@@ -163,9 +144,13 @@ const closePatience = 10 * time.Second
 // that it uses for itself.
 func (s *Server) Close() error {
 	s.once.Do(func() {
-		unix.SetNonblock(s.device, true)
+		s.connection.closing.Store(true)
+		s.mu.Lock()
+		if s.device >= 0 {
+			unix.SetNonblock(s.device, true)
+		}
+		s.mu.Unlock()
 		s.err = s.interruptReaders()
-		unix.Close(s.device)
 	})
 	return s.err
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
 
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -34,9 +33,8 @@ func Begin(spec any) (*Started, error) {
 func (s *Started) Lock() *os.File { return s.lock }
 
 // Ready lets go of the maker's lock and tells the maker. It fails where the
-// maker is gone. From then on the process uses all processors.
+// maker is gone.
 func (s *Started) Ready() error {
-	runtime.SetDefaultGOMAXPROCS() // what Start bounded
 	s.lock.Close()
 	err := json.NewEncoder(s.report).Encode(report{})
 	return errors.Join(err, s.report.Close())

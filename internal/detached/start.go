@@ -59,7 +59,8 @@ func Start(ctx context.Context, p Process) (pid int, err error) {
 	}
 	defer r.Close()
 	cmd := osexec.Command(p.Program, p.Verb)
-	// Its start is one step after the other: more threads would only cost time.
+	// Its start is one step after the other: more threads would only cost time,
+	// and afterwards it serves a tree, which goes by one as well.
 	cmd.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "GOMAXPROCS=1"}
 	cmd.Dir = "/"
 	cmd.Stdin = bytes.NewReader(body)

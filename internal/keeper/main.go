@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -30,6 +31,7 @@ const quietAfter = time.Second
 func Main() int {
 	var spec Spec
 	begun, err := detached.Begin(&spec)
+	runtime.GOMAXPROCS(fs.Processors)
 	jail.ShedLimits() // whoever was first does not decide for all
 	unix.Umask(0)     // the kernel has applied the caller's umask to what FUSE asks for
 	log := logrus.New()

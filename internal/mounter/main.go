@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -31,6 +32,7 @@ func Main() int {
 	if err == nil {
 		jail.ShedLimits() // whoever asked does not decide how many files can be open
 		fs.ClearUmask()
+		runtime.GOMAXPROCS(fs.Processors)
 		err = s.start(spec, begun.Lock())
 	}
 	if err != nil {

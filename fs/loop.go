@@ -1,0 +1,196 @@
+package fs
+
+import (
+	"fmt"
+	"log"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// connection is the kernel's end of a tree: the fuse device and the readers
+// that serve it.
+//
+// A reader reads a request, handles it and writes the reply, with the same
+// two buffers for ever and without handing anything to another goroutine:
+// most requests take less time than that would. Two readers are enough for
+// requests of that kind, and the fewer there are, the more often the one that
+// is woken still has its thread's data at hand. A request that takes long,
+// such as one that waits for a disk, leaves one reader; when all are busy for
+// longer than patience another is added, which leaves again when enough of
+// them wait.
+type connection struct {
+	raw
+	fd       int // blocking, except while the connection is being closed
+	protocol *fuse.ProtocolServer
+	running  sync.WaitGroup
+	closing  atomic.Bool
+	settled  uint64 // capabilities (fuse.CAP_*) that both sides have
+
+	readers, busy atomic.Int32
+	handled       atomic.Uint64 // requests so far
+
+	mu       sync.Mutex // for a change of the number of readers
+	watch    *time.Timer
+	watching atomic.Bool
+	seen     atomic.Uint64 // handled when the watch was set
+}
+
+// Processors is the GOMAXPROCS with which a process serves a tree fastest.
+// With more, the readers, of which the kernel wakes the one that has waited
+// longest, wake and stop each other's threads: opening a file takes half as
+// long again. A reader in a system call keeps nobody from running.
+const Processors = 1
+
+const (
+	// steadyReaders stay for ever.
+	steadyReaders = 2
+	// maxReaders bounds them all: as many requests can be at work at once.
+	maxReaders = 256
+	// patience is how long all readers may be busy with the same requests.
+	patience = time.Millisecond
+)
+
+// connect answers the kernel's first request, which settles what both sides
+// can do.
+func connect(t *Tree, fd int) (*connection, error) {
+	c := &connection{raw: raw{fuse.NewDefaultRawFileSystem(), t}, fd: fd}
+	c.protocol = fuse.NewProtocolServer(&c.raw, t.mountOptions())
+	c.watch = time.AfterFunc(time.Hour, c.look)
+	c.watch.Stop()
+	r, err := newReader(c)
+	if err != nil {
+		return nil, err
+	}
+	defer r.free()
+	n, e := r.read()
+	if e != 0 {
+		return nil, fmt.Errorf("fs: starting the connection: %w; check that the device is mounted", e)
+	}
+	if e := r.greet(n); e != 0 {
+		return nil, fmt.Errorf("fs: starting the connection: %w", e)
+	}
+	return c, nil
+}
+
+// run serves until the connection has ended.
+func (c *connection) run() error {
+	for range steadyReaders {
+		if err := c.add(); err != nil {
+			c.closing.Store(true)
+			c.running.Wait()
+			return err
+		}
+	}
+	return nil
+}
+
+// add starts a reader.
+func (c *connection) add() error {
+	r, err := newReader(c)
+	if err != nil {
+		return err
+	}
+	c.readers.Add(1)
+	c.running.Go(func() {
+		r.serve()
+		r.free()
+	})
+	return nil
+}
+
+// begin counts a request that is at work.
+func (c *connection) begin(op uint32) {
+	if c.busy.Add(1) < c.readers.Load() {
+		return
+	}
+	if waits(op) {
+		c.grow()
+	} else if c.watching.CompareAndSwap(false, true) {
+		c.seen.Store(c.handled.Load())
+		c.watch.Reset(patience)
+	}
+}
+
+// end counts it as handled, and reports whether its reader is to go.
+func (c *connection) end() (leave bool) {
+	c.handled.Add(1)
+	busy := c.busy.Add(-1)
+	if readers := c.readers.Load(); readers <= steadyReaders || readers-busy <= steadyReaders {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if readers := c.readers.Load(); readers <= steadyReaders || readers-c.busy.Load() <= steadyReaders {
+		return false
+	}
+	c.readers.Add(-1)
+	return true
+}
+
+// look is called some time after all readers were busy.
+func (c *connection) look() {
+	c.watching.Store(false)
+	if c.busy.Load() < c.readers.Load() {
+		return
+	}
+	if c.handled.Load() == c.seen.Load() {
+		c.grow()
+	}
+	if c.busy.Load() >= c.readers.Load() && c.watching.CompareAndSwap(false, true) {
+		c.seen.Store(c.handled.Load())
+		c.watch.Reset(patience)
+	}
+}
+
+// grow adds a reader if all are still busy.
+func (c *connection) grow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	readers := c.readers.Load()
+	if c.closing.Load() || readers >= maxReaders || c.busy.Load() < readers {
+		return
+	}
+	if err := c.add(); err != nil {
+		c.log.WithError(err).Warn("no further request can be read for now")
+	}
+}
+
+// RegisterBackingFd tells the kernel of a file that it may read and write
+// itself, and returns its id.
+func (c *connection) RegisterBackingFd(m *fuse.BackingMap) (int32, unix.Errno) {
+	return backingOpen(c.fd, m)
+}
+
+// UnregisterBackingFd takes an id back.
+func (c *connection) UnregisterBackingFd(id int32) unix.Errno { return backingClose(c.fd, id) }
+
+// mountOptions are what the first request settles, and what happens to
+// requests that the library handles.
+func (t *Tree) mountOptions() *fuse.MountOptions {
+	o := &fuse.MountOptions{
+		MaxBackground: 64,
+		MaxWrite:      maxRequest,
+		MaxStackDepth: t.stackDepth,
+		Logger:        log.New(logWriter{t}, "", 0),
+		PanicHandler:  t.recovered,
+		// Never the writeback cache: it would hide the host's changes and
+		// lose acknowledged writes.
+		DisabledCapabilities: fuse.CAP_WRITEBACK_CACHE,
+	}
+	if !t.wantPassthrough() {
+		o.DisabledCapabilities |= fuse.CAP_PASSTHROUGH
+	}
+	return o
+}
+
+type logWriter struct{ t *Tree }
+
+func (w logWriter) Write(p []byte) (int, error) {
+	w.t.log.WithField("from", "fuse").Debug(strings.TrimSpace(string(p)))
+	return len(p), nil
+}

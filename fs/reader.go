@@ -1,0 +1,147 @@
+package fs
+
+import (
+	"fmt"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// A reader's buffers hold the greatest request and the greatest reply. They
+// are mapped and not allocated: a page of them takes memory only from when it
+// is written on, and the collector has nothing to do with them.
+type reader struct {
+	c       *connection
+	mapped  []byte
+	in, out []byte
+	// slots spare an allocation for each request that the library handles.
+	slots [2][1][]byte
+}
+
+const (
+	pageSize   = 4096
+	headerRoom = pageSize // more than any request's or reply's fixed part
+	bufferSize = headerRoom + maxRequest
+)
+
+// newReader places the buffers so that the data of a WRITE and of a READ
+// begin at a page, which copies faster.
+func newReader(c *connection) (*reader, error) {
+	mapped, err := unix.Mmap(-1, 0, 2*(pageSize+bufferSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
+	if err != nil {
+		return nil, fmt.Errorf("fs: mapping a request's buffers: %w", err)
+	}
+	in, out := mapped[:pageSize+bufferSize], mapped[pageSize+bufferSize:]
+	return &reader{c: c, mapped: mapped, in: in[pageSize-writeHeader:][:bufferSize], out: out[pageSize-outHeader:][:bufferSize]}, nil
+}
+
+func (r *reader) free() { unix.Munmap(r.mapped) }
+
+// serve answers requests until the connection ends or there are enough other
+// readers.
+func (r *reader) serve() {
+	for !r.c.closing.Load() {
+		n, e := r.read()
+		if e != 0 {
+			if e != unix.ENODEV && e != unix.EAGAIN {
+				r.c.log.WithError(e).Error("the fuse device cannot be read; the mount is dead")
+			}
+			return
+		}
+		if n < inHeader {
+			r.c.log.WithField("bytes", n).Warn("a request without a header")
+			continue
+		}
+		request := r.in[:n]
+		r.c.begin(as[fuse.InHeader](request).Opcode)
+		r.answer(request)
+		if r.c.end() {
+			return
+		}
+	}
+}
+
+// read waits for a request. ENODEV is the end of the mount, EAGAIN that of
+// the connection.
+func (r *reader) read() (int, unix.Errno) {
+	for {
+		n, err := unix.Read(r.c.fd, r.in)
+		switch e := errno(err); e {
+		case unix.EINTR, // a signal of the runtime
+			unix.ENOENT: // whoever asked has gone while the request was being read
+		case unix.EAGAIN:
+			if r.c.closing.Load() {
+				return 0, e
+			}
+			// Another holder of the device has changed its mode.
+			unix.Poll([]unix.PollFd{{Fd: int32(r.c.fd), Events: unix.POLLIN}}, -1)
+		default:
+			return n, e
+		}
+	}
+}
+
+// answer handles one request and writes the reply.
+func (r *reader) answer(request []byte) {
+	size := r.reply(request)
+	if size == 0 {
+		return
+	}
+	_, err := unix.Write(r.c.fd, r.out[:size])
+	switch e := errno(err); e {
+	case 0,
+		unix.ENOENT, // whoever asked has gone
+		unix.ENODEV: // and the mount, too
+	default:
+		r.c.log.WithError(e).WithField("request", as[fuse.InHeader](request).Opcode).Error("the kernel does not take a reply")
+	}
+}
+
+// reply handles a request, makes its reply and returns the size of it, 0 if
+// there is none.
+func (r *reader) reply(request []byte) int {
+	h := as[fuse.InHeader](request)
+	size, how := r.call(h, request)
+	switch {
+	case how == notOurs:
+		return r.delegate(h, request)
+	case size == noReply:
+		return 0
+	case how != fuse.OK:
+		size = 0
+	}
+	*as[fuse.OutHeader](r.out) = fuse.OutHeader{Length: uint32(outHeader + size), Status: -int32(how), Unique: h.Unique}
+	return outHeader + size
+}
+
+// delegate leaves a request to the library.
+func (r *reader) delegate(h *fuse.InHeader, request []byte) int {
+	in, out := &r.slots[0], &r.slots[1]
+	in[0], out[0] = request, r.out
+	size, how := r.c.protocol.HandleRequest(in[:], out[:])
+	if how != fuse.OK {
+		*as[fuse.OutHeader](r.out) = fuse.OutHeader{Length: uint32(outHeader), Status: -int32(how), Unique: h.Unique}
+		return outHeader
+	}
+	return size
+}
+
+// greet answers the first request, of n bytes, and notes what was settled.
+func (r *reader) greet(n int) unix.Errno {
+	request := r.in[:n]
+	if n < inHeader || as[fuse.InHeader](request).Opcode != opInit {
+		return unix.EPROTO
+	}
+	asked := as[fuse.InitIn](r.in).Flags64()
+	size := r.delegate(as[fuse.InHeader](request), request)
+	if status := as[fuse.OutHeader](r.out).Status; status != 0 {
+		unix.Write(r.c.fd, r.out[:size])
+		return unix.Errno(-status)
+	}
+	granted := as[fuse.InitOut](r.out[outHeader:]).Flags64()
+	if _, err := unix.Write(r.c.fd, r.out[:size]); err != nil {
+		return errno(err)
+	}
+	r.c.settled = asked & granted
+	return 0
+}
