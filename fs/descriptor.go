@@ -173,6 +173,25 @@ func (t *Tree) evict(n *node) {
 	t.closeNode(n, fd)
 }
 
+// closeNode closes the descriptor of a node, which the node has no more, and
+// what the kernel and the quota hold with it.
+func (t *Tree) closeNode(n *node, fd int) {
+	if fd < 0 {
+		return
+	}
+	n.open.Lock()
+	if n.kept {
+		n.kept = false
+		t.opts.Quota.Closed(n.ident.dev, n.ident.ino, fd)
+	}
+	if n.opens == 0 { // else it was opened again meanwhile
+		t.pass.unregister(n.backing)
+		n.backing = 0
+	}
+	n.open.Unlock()
+	unix.Close(fd)
+}
+
 func closeFD(fd int) {
 	if fd >= 0 {
 		unix.Close(fd)

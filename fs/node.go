@@ -60,7 +60,7 @@ type node struct {
 	open     sync.Mutex
 	opens    int     // open files
 	openDirs int     // open directories
-	backing  int32   // passthrough id while opens > 0, 0: none
+	backing  int32   // passthrough id, 0: none; fixed while opens > 0
 	fresh    version // contents that the client's page cache may hold
 	kept     bool    // Options.Quota has been told that it is open
 }

@@ -51,7 +51,7 @@ func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOu
 	f := &file{node: n, flags: flags, fd: created}
 	n.open.Lock()
 	defer n.open.Unlock()
-	if n.opens == 0 && !n.counted() {
+	if n.opens == 0 && n.backing == 0 && !n.counted() {
 		n.backing = t.pass.register(fd)
 	}
 	*out = fuse.OpenOut{OpenFlags: fuse.FOPEN_NOFLUSH}
@@ -121,10 +121,6 @@ func (t *Tree) closeFile(f *file) {
 	n := f.node
 	n.open.Lock()
 	n.opens--
-	if n.opens == 0 {
-		t.pass.unregister(n.backing)
-		n.backing = 0
-	}
 	if f.fd >= 0 {
 		t.handleFDs.Add(-1)
 		unix.Close(f.fd)

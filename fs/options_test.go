@@ -100,8 +100,18 @@ func TestPassthroughInvariants(t *testing.T) {
 		t.Errorf("%d ids are live", len(kernel.live))
 	}
 	closeFile(two)
+	if four := open(); !passes(four) || four.BackingID != two.BackingID {
+		t.Errorf("an open soon after the last close answers %+v", four)
+	} else {
+		b.closeOlder(0)
+		if len(kernel.live) != 1 {
+			t.Error("the id of an open file was closed")
+		}
+		closeFile(four)
+	}
+	b.closeOlder(0)
 	if len(kernel.live) != 0 {
-		t.Error("an id is live after the last close")
+		t.Error("an id outlives the node's descriptor")
 	}
 	kernel.refuse = unix.EPERM
 	b.pass.enabled.Store(true)

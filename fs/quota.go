@@ -146,22 +146,6 @@ func (t *Tree) letGo(n *node) {
 	t.closeNode(n, fd)
 }
 
-// closeNode closes the descriptor of a node, which the node has no more.
-func (t *Tree) closeNode(n *node, fd int) {
-	if fd < 0 {
-		return
-	}
-	if n.charged() {
-		n.open.Lock()
-		if n.kept {
-			n.kept = false
-			t.opts.Quota.Closed(n.ident.dev, n.ident.ino, fd)
-		}
-		n.open.Unlock()
-	}
-	unix.Close(fd)
-}
-
 // unkeepAll ends it for all nodes, when no handler is running.
 func (t *Tree) unkeepAll() {
 	t.mu.Lock()

@@ -38,6 +38,7 @@ type Stats struct {
 	Evictions        uint64 // descriptors closed to keep the budget
 	PassthroughOpens uint64
 	PlainOpens       uint64
+	Backings         int64 // files registered for passthrough, never more than Descriptors
 }
 
 // Passthrough reports whether reads and writes of regular files bypass the
@@ -199,5 +200,6 @@ func (s *Server) Stats() Stats {
 	return Stats{
 		Nodes: len(t.nodes), Descriptors: t.held, Budget: t.budget, Open: t.handles.len(), Evictions: t.evictions,
 		PassthroughOpens: t.pass.opened.Load(), PlainOpens: t.pass.plain.Load(),
+		Backings: t.pass.ids.Load(),
 	}
 }
