@@ -130,9 +130,6 @@ func (r *raw) createExisting(in *fuse.CreateIn, name string, out *fuse.CreateOut
 	default:
 		e = r.openFound(n, in.Flags, &out.OpenOut)
 	}
-	if e == 0 && in.Flags&unix.O_TRUNC != 0 {
-		e = r.truncateOpen(out.Fh)
-	}
 	if e != 0 {
 		r.forget(out.NodeId, 1)
 	}
@@ -155,23 +152,6 @@ func (t *Tree) openFound(n *node, flags uint32, out *fuse.OpenOut) unix.Errno {
 		return e
 	}
 	return 0
-}
-
-func (t *Tree) truncateOpen(id uint64) unix.Errno {
-	f := t.handles.file(id)
-	if f == nil {
-		return unix.EBADF
-	}
-	fd, e := f.real(t)
-	if e == 0 {
-		e = t.chargeResize(f.node, fd, func(int64) int64 { return 0 }, func() unix.Errno {
-			return retry(func() error { return unix.Ftruncate(fd, 0) })
-		})
-	}
-	if e != 0 && t.handles.takeFile(id) == f {
-		t.closeFile(f)
-	}
-	return e
 }
 
 // adopt gives a new file, open as fd, to the caller in mode Preserve. The

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"sync"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -12,9 +13,9 @@ import (
 // whole at its beginning, and its positions are indexes.
 type dir struct {
 	node *node
-	fd   int // -1 for a synthetic directory
 
 	mu   sync.Mutex
+	fd   int    // -1 for a synthetic directory, and until one is needed
 	buf  []byte // what was read and not yet passed on: buf[pos:]
 	pos  int
 	next uint64 // position of the next entry
@@ -25,33 +26,57 @@ type dir struct {
 
 const direntBuffer = 32 << 10
 
-// OpenDir answers opendir(3).
+// OpenDir answers opendir(3). The client's kernel may keep the names it has
+// read, and then asks for nothing else; it drops them when it changes the
+// directory itself, and when this answer does not say that they are right.
 func (r *raw) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
 	n, e := r.node(in.NodeId)
 	if e != 0 {
 		return fuse.Status(e)
 	}
 	d := &dir{node: n, fd: -1, whole: n.synthetic() || r.hasKids(n)}
-	if !n.synthetic() {
-		if d.fd, e = r.openDir(in.Pid, n); e != 0 {
+	flags := uint32(fuse.FOPEN_CACHE_DIR)
+	if n.synthetic() {
+		flags |= fuse.FOPEN_KEEP_CACHE
+	} else {
+		path, e := r.use(in.Pid, n, reads)
+		if e != 0 {
 			return fuse.Status(e)
 		}
-		r.handleFDs.Add(1)
+		if r.sameNames(n, path) {
+			flags |= fuse.FOPEN_KEEP_CACHE
+		} else if _, e := d.open(r.Tree, path); e != 0 {
+			r.release(n)
+			return fuse.Status(e)
+		}
 		n.open.Lock()
 		n.openDirs++
 		n.open.Unlock()
 	}
-	*out = fuse.OpenOut{Fh: r.handles.addDir(d)}
+	*out = fuse.OpenOut{Fh: r.handles.addDir(d), OpenFlags: flags}
 	r.trim(0)
 	return fuse.OK
 }
 
-// openDir opens a directory of the host and leaves its node acquired, for
-// what the client does by its descriptor.
-func (t *Tree) openDir(thread uint32, n *node) (int, unix.Errno) {
-	path, e := t.use(thread, n, reads)
-	if e != 0 {
-		return -1, e
+// sameNames reports whether the names of a directory that the client's kernel
+// may hold are right. After [CacheTime] it does not hold their attributes any
+// more, and reading both anew is cheaper than asking for each.
+func (t *Tree) sameNames(n *node, fd int) bool {
+	n.open.Lock()
+	defer n.open.Unlock()
+	now := time.Now()
+	if t.sameContents(n, fd) && now.Sub(n.listed) < CacheTime*3/4 {
+		return true
+	}
+	n.listed = now
+	return false
+}
+
+// open gives an open directory its descriptor. path is the node's own, which
+// the open directory has acquired. The caller holds d.mu, or has d alone.
+func (d *dir) open(t *Tree, path int) (int, unix.Errno) {
+	if d.fd >= 0 || d.node.synthetic() {
+		return d.fd, 0
 	}
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY
 	fd, e := openAt(path, ".", flags, 0)
@@ -60,9 +85,11 @@ func (t *Tree) openDir(thread uint32, n *node) (int, unix.Errno) {
 		fd, e = openAt(path, ".", flags, 0)
 	}
 	if e != 0 {
-		t.release(n)
+		return -1, e
 	}
-	return fd, e
+	d.fd = fd
+	t.handleFDs.Add(1)
+	return fd, 0
 }
 
 func (t *Tree) hasKids(n *node) bool {
@@ -79,26 +106,34 @@ func (r *raw) ReleaseDir(in *fuse.ReleaseIn) {
 }
 
 func (t *Tree) closeDir(d *dir) {
+	d.mu.Lock()
 	if d.fd >= 0 {
 		t.handleFDs.Add(-1)
 		unix.Close(d.fd)
-		d.node.open.Lock()
-		d.node.openDirs--
-		d.node.open.Unlock()
-		t.release(d.node)
+		d.fd = -1
+	}
+	d.mu.Unlock()
+	if n := d.node; !n.synthetic() {
+		n.open.Lock()
+		n.openDirs--
+		n.open.Unlock()
+		t.release(n)
 	}
 }
 
 // FsyncDir answers fsync(2) of a directory.
 func (r *raw) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	d := r.handles.dir(in.Fh)
-	switch {
-	case d == nil:
+	if d == nil {
 		return fuse.EBADF
-	case d.fd < 0:
-		return fuse.OK
 	}
-	return fuse.Status(syncFD(d.fd, in.FsyncFlags))
+	d.mu.Lock()
+	fd, e := d.open(r.Tree, d.node.fd)
+	d.mu.Unlock()
+	if e != 0 || fd < 0 {
+		return fuse.Status(e)
+	}
+	return fuse.Status(syncFD(fd, in.FsyncFlags))
 }
 
 // ReadDir lists names.
@@ -133,6 +168,9 @@ func (r *raw) list(in *fuse.ReadIn, add func(*node, fuse.DirEntry) bool) fuse.St
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if _, e := d.open(r.Tree, d.node.fd); e != 0 {
+		return fuse.Status(e)
+	}
 	if d.whole {
 		return fuse.Status(d.listWhole(r.Tree, in.Offset, add))
 	}

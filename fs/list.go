@@ -8,7 +8,7 @@ type list struct {
 }
 
 func (l *list) pushFront(n *node) {
-	n.listed = true
+	n.inList = true
 	n.prev, n.next = nil, l.head
 	if l.head != nil {
 		l.head.prev = n
@@ -21,10 +21,10 @@ func (l *list) pushFront(n *node) {
 
 // remove takes a node out; one that is not in does not matter.
 func (l *list) remove(n *node) {
-	if !n.listed {
+	if !n.inList {
 		return
 	}
-	n.listed = false
+	n.inList = false
 	if n.prev != nil {
 		n.prev.next = n.next
 	} else {

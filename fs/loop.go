@@ -181,6 +181,14 @@ func (t *Tree) mountOptions() *fuse.MountOptions {
 		// Never the writeback cache: it would hide the host's changes and
 		// lose acknowledged writes.
 		DisabledCapabilities: fuse.CAP_WRITEBACK_CACHE,
+		// A link's text never changes, but its inode number may be given away.
+		EnableSymlinkCaching: t.births,
+	}
+	if t.opts.Ownership == Owner {
+		// One request less for each file that is overwritten. In mode Preserve
+		// the client's kernel decides about set-user-id bits at a truncation,
+		// and it is asked only if it truncates.
+		o.ExtraCapabilities |= fuse.CAP_ATOMIC_O_TRUNC
 	}
 	if !t.wantPassthrough() {
 		o.DisabledCapabilities |= fuse.CAP_PASSTHROUGH

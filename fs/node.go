@@ -51,18 +51,19 @@ type node struct {
 	handle   *unix.FileHandle // to reopen without a name, where permitted
 	layout   *layout          // what the table puts below this directory
 	detached bool             // no longer found by key
-	listed   bool             // in the list of unused descriptors
+	inList   bool             // in the list of unused descriptors
 	prev     *node
 	next     *node
 	used     uint64 // tick of the last use
 
 	// open guards what follows. It is taken before Tree.mu, never after.
 	open     sync.Mutex
-	opens    int     // open files
-	openDirs int     // open directories
-	backing  int32   // passthrough id, 0: none; fixed while opens > 0
-	fresh    version // contents that the client's page cache may hold
-	kept     bool    // Options.Quota has been told that it is open
+	opens    int       // open files
+	openDirs int       // open directories
+	backing  int32     // passthrough id, 0: none; fixed while opens > 0
+	fresh    version   // contents, or names, that the client's kernel may hold
+	kept     bool      // Options.Quota has been told that it is open
+	listed   time.Time // when a client began to read the directory
 }
 
 // version tells two states of a file's contents apart.

@@ -48,6 +48,11 @@ func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOu
 			return e
 		}
 	}
+	if flags&unix.O_TRUNC != 0 {
+		if e := t.empty(n, fd); e != 0 {
+			return e
+		}
+	}
 	f := &file{node: n, flags: flags, fd: created}
 	n.open.Lock()
 	defer n.open.Unlock()
@@ -61,7 +66,7 @@ func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOu
 		t.pass.opened.Add(1)
 	} else {
 		if f.fd < 0 {
-			real, e := t.openReal(fd, flags)
+			real, e := t.openReal(fd, hostFlags(flags))
 			if e != 0 {
 				return e
 			}
@@ -81,14 +86,28 @@ func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOu
 	return 0
 }
 
-// openReal makes room once when descriptors have run out.
-func (t *Tree) openReal(fd int, flags uint32) (int, unix.Errno) {
-	real, e := t.reopenFD(fd, hostFlags(flags))
+// openReal opens a node's file with flags of the host, and makes room once
+// when descriptors have run out.
+func (t *Tree) openReal(fd, flags int) (int, unix.Errno) {
+	real, e := t.reopenFD(fd, flags)
 	if e == unix.EMFILE || e == unix.ENFILE {
 		t.trim(t.unusedDescriptors() / 2)
-		real, e = t.reopenFD(fd, hostFlags(flags))
+		real, e = t.reopenFD(fd, flags)
 	}
 	return real, e
+}
+
+// empty is the O_TRUNC of an open, also of one with passthrough, in which the
+// kernel does not truncate. The host's own O_TRUNC sets the times, too, when
+// the file is empty already.
+func (t *Tree) empty(n *node, fd int) unix.Errno {
+	return t.chargeResize(n, fd, func(int64) int64 { return 0 }, func() unix.Errno {
+		real, e := t.openReal(fd, unix.O_WRONLY|unix.O_TRUNC|unix.O_NONBLOCK)
+		if e == 0 {
+			unix.Close(real)
+		}
+		return e
+	})
 }
 
 // sameContents reports whether the pages that the client's kernel may hold

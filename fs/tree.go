@@ -27,6 +27,7 @@ type Tree struct {
 	handleRoots map[uint64]int
 	stackDepth  int
 	mainDevice  uint64
+	births      bool // the host keeps birth times in every region
 
 	served    atomic.Bool
 	handleFDs atomic.Int64
@@ -56,7 +57,7 @@ func New(o Options) (*Tree, error) {
 		return nil, err
 	}
 	t := &Tree{
-		opts: o, log: o.Log, budget: o.MaxDescriptors, procFD: -1, stackDepth: 1,
+		opts: o, log: o.Log, budget: o.MaxDescriptors, procFD: -1, stackDepth: 1, births: true,
 		nodes: map[uint64]*node{}, byKey: map[key]*node{}, devices: map[uint64]uint64{},
 		roots: map[string]*node{}, handleRoots: map[uint64]int{}, refusals: map[uint32]refusal{},
 	}
@@ -92,6 +93,7 @@ func (t *Tree) open() error {
 		if len(fds) == 1 {
 			t.mainDevice = id.dev
 		}
+		t.births = t.births && id.birth != 0
 		t.prepareHandles(fd, id.dev)
 		t.prepareStacking(fd)
 	}
