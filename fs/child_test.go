@@ -49,6 +49,8 @@ type childSpec struct {
 	// Quota bounds what thread t1 of Home holds, counted in RunDir.
 	Quota        provider.QuotaConfig
 	Home, RunDir string
+	// Stuck makes mkdir(2) wait until the process is told "go on".
+	Stuck bool
 }
 
 func TestMain(m *testing.M) {
@@ -64,7 +66,8 @@ func TestMain(m *testing.M) {
 
 // serveChild serves until the mount ends. It answers each line on its
 // standard input: "stats" by the numbers, "close" by closing the server,
-// "resources" by its descriptors and goroutines.
+// "resources" by its descriptors and goroutines, "go on" by ending the wait of
+// childSpec.Stuck.
 func serveChild(text string) error {
 	var spec childSpec
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
@@ -107,6 +110,10 @@ func serveChild(text string) error {
 		}()
 		options.Quota, options.Charged = ledger, quota.Regions(table)
 	}
+	gate := make(chan struct{})
+	if spec.Stuck {
+		options.Quota, options.Charged = stuckQuota{gate}, []string{mapping.Workspace}
+	}
 	tree, err := fs.New(options)
 	if err != nil {
 		return err
@@ -131,6 +138,9 @@ func serveChild(text string) error {
 			case "resources":
 				left := slices.DeleteFunc(openDescriptors(), func(d string) bool { return slices.Contains(given, d) })
 				fmt.Println(runtime.NumGoroutine(), left)
+			case "go on":
+				close(gate)
+				fmt.Println("gone")
 			case "close":
 				fmt.Println("closed", server.Close())
 			}

@@ -12,8 +12,8 @@ const (
 	idleTicks = 3 // closed after two to three ticks without use
 )
 
-// closeIdle does so until stop is closed.
-func (t *Tree) closeIdle(stop <-chan struct{}) {
+// closeIdle does so until stop is closed, and calls shrink as often.
+func (t *Tree) closeIdle(stop <-chan struct{}, shrink func()) {
 	tick := time.NewTicker(idleTick)
 	defer tick.Stop()
 	for {
@@ -22,6 +22,7 @@ func (t *Tree) closeIdle(stop <-chan struct{}) {
 			return
 		case <-tick.C:
 			t.closeOlder(idleTicks)
+			shrink()
 		}
 	}
 }

@@ -35,6 +35,7 @@ type connection struct {
 	handled       atomic.Uint64 // requests so far
 
 	mu       sync.Mutex // for a change of the number of readers
+	all      map[*reader]struct{}
 	watch    *time.Timer
 	watching atomic.Bool
 	seen     atomic.Uint64 // handled when the watch was set
@@ -58,7 +59,7 @@ const (
 // connect answers the kernel's first request, which settles what both sides
 // can do.
 func connect(t *Tree, fd int) (*connection, error) {
-	c := &connection{raw: raw{fuse.NewDefaultRawFileSystem(), t}, fd: fd}
+	c := &connection{raw: raw{fuse.NewDefaultRawFileSystem(), t}, fd: fd, all: map[*reader]struct{}{}}
 	c.protocol = fuse.NewProtocolServer(&c.raw, t.mountOptions())
 	c.watch = time.AfterFunc(time.Hour, c.look)
 	c.watch.Stop()
@@ -77,30 +78,38 @@ func connect(t *Tree, fd int) (*connection, error) {
 	return c, nil
 }
 
-// run serves until the connection has ended.
+// run starts the readers.
 func (c *connection) run() error {
+	var readers []*reader
 	for range steadyReaders {
-		if err := c.add(); err != nil {
-			c.closing.Store(true)
-			c.running.Wait()
+		r, err := newReader(c)
+		if err != nil {
+			for _, r := range readers {
+				r.free()
+			}
 			return err
 		}
+		readers = append(readers, r)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range readers {
+		c.add(r)
 	}
 	return nil
 }
 
-// add starts a reader.
-func (c *connection) add() error {
-	r, err := newReader(c)
-	if err != nil {
-		return err
-	}
+// add lets one more reader serve. The caller holds c.mu.
+func (c *connection) add(r *reader) {
 	c.readers.Add(1)
+	c.all[r] = struct{}{}
 	c.running.Go(func() {
 		r.serve()
+		c.mu.Lock()
+		delete(c.all, r)
+		c.mu.Unlock()
 		r.free()
 	})
-	return nil
 }
 
 // begin counts a request that is at work.
@@ -155,9 +164,48 @@ func (c *connection) grow() {
 	if c.closing.Load() || readers >= maxReaders || c.busy.Load() < readers {
 		return
 	}
-	if err := c.add(); err != nil {
+	r, err := newReader(c)
+	if err != nil {
 		c.log.WithError(err).Warn("no further request can be read for now")
+		return
 	}
+	c.add(r)
+}
+
+// shrink lets idle readers give back the memory of large requests. They wait
+// in a read, which has to be ended for that.
+func (c *connection) shrink() {
+	if !c.anyLarge() {
+		return
+	}
+	c.setNonblock(true)
+	defer c.setNonblock(false)
+	for range 20 {
+		signalThreads()
+		time.Sleep(time.Millisecond)
+		if !c.anyLarge() {
+			return
+		}
+	}
+}
+
+// setNonblock ends reads that wait, together with a signal, or lets them wait
+// again, unless the connection is being closed.
+func (c *connection) setNonblock(nonblocking bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	unix.SetNonblock(c.fd, nonblocking || c.closing.Load())
+}
+
+func (c *connection) anyLarge() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for r := range c.all {
+		if r.large.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 // RegisterBackingFd tells the kernel of a file that it may read and write

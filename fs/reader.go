@@ -3,6 +3,7 @@ package fs
 import (
 	"fmt"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -17,12 +18,16 @@ type reader struct {
 	in, out []byte
 	// slots spare an allocation for each request that the library handles.
 	slots [2][1][]byte
+	// large says that a request or a reply was larger than small.
+	large atomic.Bool
 }
 
 const (
 	pageSize   = 4096
 	headerRoom = pageSize // more than any request's or reply's fixed part
 	bufferSize = headerRoom + maxRequest
+	// small is how much of each buffer a reader keeps when it has been idle.
+	small = 64 << 10
 )
 
 // newReader places the buffers so that the data of a WRITE and of a READ
@@ -83,7 +88,9 @@ func (r *reader) read() (int, unix.Errno) {
 			if r.c.closing.Load() {
 				return 0, e
 			}
-			// Another holder of the device has changed its mode.
+			// To be reminded of its memory, or another holder of the device has
+			// changed its mode.
+			r.shrink()
 			unix.Poll([]unix.PollFd{{Fd: int32(r.c.fd), Events: unix.POLLIN}}, -1)
 		default:
 			return n, e
@@ -91,9 +98,25 @@ func (r *reader) read() (int, unix.Errno) {
 	}
 }
 
+// shrink gives back the memory of large requests. Only the reader may do that:
+// while it is reading, the kernel writes there.
+func (r *reader) shrink() {
+	if !r.large.Load() {
+		return
+	}
+	half := len(r.mapped) / 2
+	for _, buffer := range [][]byte{r.mapped[:half], r.mapped[half:]} {
+		unix.Madvise(buffer[small:], unix.MADV_DONTNEED)
+	}
+	r.large.Store(false)
+}
+
 // answer handles one request and writes the reply.
 func (r *reader) answer(request []byte) {
 	size := r.reply(request)
+	if max(len(request), size) > small {
+		r.large.Store(true)
+	}
 	if size == 0 {
 		return
 	}

@@ -81,7 +81,7 @@ func (t *Tree) serve(device *os.File) (*Server, error) {
 		defer close(s.done)
 		var idle sync.WaitGroup
 		stop := make(chan struct{})
-		idle.Go(func() { t.closeIdle(stop) })
+		idle.Go(func() { t.closeIdle(stop, c.shrink) })
 		c.running.Wait()
 		close(stop)
 		idle.Wait()
@@ -148,7 +148,7 @@ func (s *Server) Close() error {
 		s.connection.closing.Store(true)
 		s.mu.Lock()
 		if s.device >= 0 {
-			unix.SetNonblock(s.device, true)
+			s.connection.setNonblock(true)
 		}
 		s.mu.Unlock()
 		s.err = s.interruptReaders()
