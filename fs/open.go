@@ -43,7 +43,7 @@ func changes(flags uint32) bool {
 // the open file owns that use of the node, and created if that is not -1: an
 // ordinary descriptor that the caller got by making the file.
 func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOut) unix.Errno {
-	if changes(flags) {
+	if changes(flags) && created < 0 {
 		if e := t.dropPrivileges(fd); e != 0 {
 			return e
 		}
