@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 // serveChild serves until the mount ends. It answers each line on its
 // standard input: "stats" by the numbers, "close" by closing the server,
 // "resources" by its descriptors and goroutines, "go on" by ending the wait of
-// childSpec.Stuck.
+// childSpec.Stuck, "drop f" by telling the kernel to drop the workspace's f.
 func serveChild(text string) error {
 	var spec childSpec
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
@@ -138,6 +138,8 @@ func serveChild(text string) error {
 			case "resources":
 				left := slices.DeleteFunc(openDescriptors(), func(d string) bool { return slices.Contains(given, d) })
 				fmt.Println(runtime.NumGoroutine(), left)
+			case "drop f":
+				fmt.Println(server.DropName(mapping.Workspace, "f"))
 			case "go on":
 				close(gate)
 				fmt.Println("gone")

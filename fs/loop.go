@@ -27,6 +27,7 @@ type connection struct {
 	raw
 	fd       int // blocking, except while the connection is being closed
 	protocol *fuse.ProtocolServer
+	notify   *notifier
 	running  sync.WaitGroup
 	closing  atomic.Bool
 	settled  uint64 // capabilities (fuse.CAP_*) that both sides have

@@ -83,6 +83,8 @@ func (t *Tree) serve(device *os.File) (*Server, error) {
 		stop := make(chan struct{})
 		idle.Go(func() { t.closeIdle(stop, c.shrink) })
 		c.running.Wait()
+		c.notify.close()
+		<-c.notify.ended
 		close(stop)
 		idle.Wait()
 		t.free()
@@ -104,9 +106,14 @@ func (t *Tree) start(fd int) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.notify = newNotifier(fd)
 	t.pass.backer = c
 	t.pass.enabled.Store(t.wantPassthrough() && c.settled&fuse.CAP_PASSTHROUGH != 0)
-	return c, c.run()
+	if err := c.run(); err != nil {
+		c.notify.close()
+		return nil, err
+	}
+	return c, nil
 }
 
 func (t *Tree) wantPassthrough() bool {
@@ -145,6 +152,11 @@ const closePatience = 10 * time.Second
 // that it uses for itself.
 func (s *Server) Close() error {
 	s.once.Do(func() {
+		s.connection.notify.close()
+		select { // a notice may wait for a reader
+		case <-s.connection.notify.ended:
+		case <-time.After(closePatience):
+		}
 		s.connection.closing.Store(true)
 		s.mu.Lock()
 		if s.device >= 0 {

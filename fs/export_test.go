@@ -1,0 +1,20 @@
+package fs
+
+import "golang.org/x/sys/unix"
+
+// DropName tells the client's kernel to drop a name in a region's root, and
+// what it keeps of the file that the name led to.
+func (s *Server) DropName(region, name string) bool {
+	root := s.tree.roots[region]
+	var st unix.Statx_t
+	ok := s.connection.notify.entry(root.id, name)
+	if statName(root.fd, name, &st) == 0 {
+		s.tree.mu.Lock()
+		n := s.tree.findLocked(root.domain, &st)
+		s.tree.mu.Unlock()
+		if n != nil {
+			ok = s.connection.notify.inode(n.id, -1, 0) && s.connection.notify.deleted(root.id, n.id, name) && ok
+		}
+	}
+	return ok
+}

@@ -1,0 +1,119 @@
+package fs
+
+import (
+	"sync"
+	"unsafe"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// notifier tells the client's kernel to drop what it keeps of a node or a
+// name, before the time that it may keep it is over.
+//
+// The kernel takes locks of its own for that, which a client may hold while
+// it waits for one of our handlers. So a notice is only queued by whoever has
+// something to say, and written by a goroutine that holds no lock; and the
+// goroutine ends before the readers do.
+type notifier struct {
+	fd    int
+	ended chan struct{}
+
+	mu    sync.Mutex
+	more  *sync.Cond
+	queue [][]byte
+	stop  bool
+}
+
+// maxNotices bounds the queue. Whoever finds it full lets time do the rest.
+const maxNotices = 4096
+
+func newNotifier(fd int) *notifier {
+	n := &notifier{fd: fd, ended: make(chan struct{})}
+	n.more = sync.NewCond(&n.mu)
+	go n.run()
+	return n
+}
+
+// inode drops the attributes of a node and, unless off is negative, what is
+// kept of its contents from there on; length 0 is all of it. It reports
+// whether there was room in the queue.
+func (n *notifier) inode(id uint64, off, length int64) bool {
+	return n.add(fuse.NOTIFY_INVAL_INODE, asBytes(&fuse.NotifyInvalInodeOut{Ino: id, Off: off, Length: length}), "")
+}
+
+// entry drops a name, present or absent, in a directory.
+func (n *notifier) entry(parent uint64, name string) bool {
+	return n.add(fuse.NOTIFY_INVAL_ENTRY, asBytes(&fuse.NotifyInvalEntryOut{Parent: parent, NameLen: uint32(len(name))}), name)
+}
+
+// deleted drops a name that led to child, also when child is in use.
+func (n *notifier) deleted(parent, child uint64, name string) bool {
+	return n.add(fuse.NOTIFY_DELETE, asBytes(&fuse.NotifyInvalDeleteOut{Parent: parent, Child: child, NameLen: uint32(len(name))}), name)
+}
+
+func asBytes[T any](t *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(t)), unsafe.Sizeof(*t))
+}
+
+// add queues a notice of a kind (fuse.NOTIFY_*, negative).
+func (n *notifier) add(kind int32, fixed []byte, name string) bool {
+	size := outHeader + len(fixed)
+	if name != "" {
+		size += len(name) + 1
+	}
+	header := fuse.OutHeader{Length: uint32(size), Status: -kind}
+	notice := append(make([]byte, 0, size), asBytes(&header)...)
+	notice = append(notice, fixed...)
+	if name != "" {
+		notice = append(append(notice, name...), 0)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stop || len(n.queue) >= maxNotices {
+		return false
+	}
+	n.queue = append(n.queue, notice)
+	n.more.Signal()
+	return true
+}
+
+// run writes notices. What the kernel does not know (ENOENT) needs none, and
+// what it cannot do (ENOTEMPTY, EINVAL) is over when the time it may keep
+// things for is.
+func (n *notifier) run() {
+	defer close(n.ended)
+	for {
+		n.mu.Lock()
+		for len(n.queue) == 0 && !n.stop {
+			n.more.Wait()
+		}
+		queue := n.queue
+		n.queue = nil
+		stop := n.stop
+		n.mu.Unlock()
+		if stop {
+			return
+		}
+		for _, notice := range queue {
+			if n.stopped() {
+				return
+			}
+			unix.Write(n.fd, notice)
+		}
+	}
+}
+
+func (n *notifier) stopped() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.stop
+}
+
+// close drops what is queued. ended tells when the notice at work is written.
+func (n *notifier) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stop = true
+	n.more.Signal()
+}
