@@ -35,19 +35,17 @@ func (r *raw) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fus
 		return fuse.Status(e)
 	}
 	d := &dir{node: n, fd: -1, whole: n.synthetic() || r.hasKids(n)}
-	flags := uint32(fuse.FOPEN_CACHE_DIR)
-	if n.synthetic() {
-		flags |= fuse.FOPEN_KEEP_CACHE
-	} else {
+	flags := uint32(fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE)
+	if !n.synthetic() {
 		path, e := r.use(in.Pid, n, reads)
 		if e != 0 {
 			return fuse.Status(e)
 		}
-		if r.sameNames(n, path) {
-			flags |= fuse.FOPEN_KEEP_CACHE
-		} else if _, e := d.open(r.Tree, path); e != 0 {
-			r.release(n)
-			return fuse.Status(e)
+		if flags = r.keepNames(n, path); flags&fuse.FOPEN_KEEP_CACHE == 0 {
+			if _, e := d.open(r.Tree, path); e != 0 {
+				r.release(n)
+				return fuse.Status(e)
+			}
 		}
 		n.open.Lock()
 		n.openDirs++
@@ -58,18 +56,24 @@ func (r *raw) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fus
 	return fuse.OK
 }
 
-// sameNames reports whether the names of a directory that the client's kernel
-// may hold are right. After [CacheTime] it does not hold their attributes any
-// more, and reading both anew is cheaper than asking for each.
-func (t *Tree) sameNames(n *node, fd int) bool {
+// keepNames says what the client's kernel may do with the names of a
+// directory: go on using those it may hold, and keep those it will read. The
+// former not after [CacheTime], when it does not hold their attributes any
+// more: reading both anew is cheaper than asking for each. The latter not
+// while the directory is changing, since the kernel goes by the time of its
+// last change, which may stay the same.
+func (t *Tree) keepNames(n *node, fd int) (flags uint32) {
 	n.open.Lock()
 	defer n.open.Unlock()
 	now := time.Now()
 	if t.sameContents(n, fd) && now.Sub(n.listed) < CacheTime*3/4 {
-		return true
+		return fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
 	}
 	n.listed = now
-	return false
+	if n.fresh == (version{}) {
+		return 0
+	}
+	return fuse.FOPEN_CACHE_DIR
 }
 
 // open gives an open directory its descriptor. path is the node's own, which

@@ -1,12 +1,13 @@
 // Package fs is the filesystem of one thread: a FUSE tree served from a
 // [mapping.Table], whose root is the sandbox's "/".
 //
-// It keeps its own table of inodes on go-fuse's raw interface. A file is
-// known by domain, device and inode number, never by a path. Every operation
-// is one path component relative to a descriptor that the tree holds, and no
-// symbolic link is ever followed here: a link is text that the reader's own
-// kernel resolves in the reader's own namespace. So "..", an absolute link or
-// a directory that somebody swaps on the host cannot lead out of a region.
+// It has its own loop on the fuse device and its own table of inodes, on
+// go-fuse's structures and raw interface. A file is known by domain, device
+// and inode number, never by a path. Every operation is one path component
+// relative to a descriptor that the tree holds, and no symbolic link is ever
+// followed here: a link is text that the reader's own kernel resolves in the
+// reader's own namespace. So "..", an absolute link or a directory that
+// somebody swaps on the host cannot lead out of a region.
 //
 // What it must never do:
 //   - build a host path from a virtual one, or open a path with more than one
@@ -15,7 +16,8 @@
 //     the name, before it acts;
 //   - touch a path below a mount that its own process serves (deadlock);
 //   - reuse a node number, or give two answers about passthrough for one
-//     inode while it is open (package invariants in passthrough.go).
+//     inode while it is open (package invariants in passthrough.go);
+//   - write a notice to the kernel while it holds a lock or owes a reply.
 //
 // # Semantics beside those of a plain directory
 //
@@ -45,7 +47,8 @@
 //
 // # Where to read next
 //
-// [Options] and [New], then [Tree.Serve]; hooks.go lists every kernel request
-// with those left out; table.go and descriptor.go hold the inode table;
-// lookup.go shows the shape of a handler.
+// [Options] and [New], then [Tree.Serve]; loop.go, reader.go and requests.go
+// are the way of a request from the device to its handler and back; hooks.go
+// lists every kernel request with those left out; table.go and descriptor.go
+// hold the inode table; lookup.go shows the shape of a handler.
 package fs

@@ -16,8 +16,9 @@ import (
 // on the host stays unseen.
 //
 // A faster scheme gives longer times to what is being watched on the host
-// and sends notifications when a watch fires; it replaces the uses of this
-// constant in attr.go and nothing else. What cannot be watched keeps it.
+// and sends notices (notify.go) when a watch fires; it replaces the uses of
+// this constant in attr.go and dir.go and nothing else. What cannot be watched
+// keeps it.
 const CacheTime = time.Second
 
 // Ownership says whose files the tree shows.
