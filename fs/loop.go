@@ -120,7 +120,14 @@ func (c *connection) begin(op uint32) {
 	}
 	if waits(op) {
 		c.grow()
-	} else if c.watching.CompareAndSwap(false, true) {
+	} else {
+		c.watchAll()
+	}
+}
+
+// watchAll looks again after patience, when all readers are busy.
+func (c *connection) watchAll() {
+	if c.watching.CompareAndSwap(false, true) {
 		c.seen.Store(c.handled.Load())
 		c.watch.Reset(patience)
 	}
@@ -139,6 +146,9 @@ func (c *connection) end() (leave bool) {
 		return false
 	}
 	c.readers.Add(-1)
+	if c.busy.Load() >= c.readers.Load() {
+		c.watchAll() // they have become busy as some of more
+	}
 	return true
 }
 
@@ -151,9 +161,8 @@ func (c *connection) look() {
 	if c.handled.Load() == c.seen.Load() {
 		c.grow()
 	}
-	if c.busy.Load() >= c.readers.Load() && c.watching.CompareAndSwap(false, true) {
-		c.seen.Store(c.handled.Load())
-		c.watch.Reset(patience)
+	if c.busy.Load() >= c.readers.Load() {
+		c.watchAll()
 	}
 }
 
