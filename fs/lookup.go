@@ -33,7 +33,7 @@ func (t *Tree) lookup(thread uint32, parent *node, name string, out *fuse.EntryO
 	case parent.synthetic():
 		return unix.ENOENT
 	}
-	dir, e := t.acquire(parent)
+	dir, e := t.acquireFor(thread, parent)
 	if e != 0 {
 		return e
 	}

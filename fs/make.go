@@ -100,7 +100,11 @@ func (r *raw) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.En
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	fd, e := r.acquire(n)
+	to, e := r.node(in.NodeId)
+	if e != 0 {
+		return fuse.Status(e)
+	}
+	fd, e := r.acquireFor(in.Pid, n, to)
 	if e != 0 {
 		return fuse.Status(e)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -41,6 +42,9 @@ func newReader(c *connection) (*reader, error) {
 	return &reader{c: c, mapped: mapped, in: in[pageSize-writeHeader:][:bufferSize], out: out[pageSize-outHeader:][:bufferSize]}, nil
 }
 
+// readAgain is how long a reader waits after it could not read.
+const readAgain = 10 * time.Millisecond
+
 func (r *reader) free() { unix.Munmap(r.mapped) }
 
 // yieldEvery is after how many requests a reader lets others run. Without it
@@ -52,17 +56,27 @@ const yieldEvery = 32
 // serve answers requests until the connection ends or there are enough other
 // readers.
 func (r *reader) serve() {
+	failed := false
 	for count := 1; !r.c.closing.Load(); count++ {
 		if count%yieldEvery == 0 {
 			runtime.Gosched()
 		}
 		n, e := r.read()
-		if e != 0 {
-			if e != unix.ENODEV && e != unix.EAGAIN {
-				r.c.log.WithError(e).Error("the fuse device cannot be read; the mount is dead")
-			}
+		switch {
+		case e == unix.ENODEV || e == unix.EAGAIN:
 			return
+		case e != 0:
+			// There was no memory for a request, say: the kernel has answered
+			// it with an error, and the next may fare better. A reader that
+			// left would be missed, and with the last one the mount is dead.
+			if !failed {
+				failed = true
+				r.c.log.WithError(e).Error("a request cannot be read")
+			}
+			time.Sleep(readAgain)
+			continue
 		}
+		failed = false
 		if n < inHeader {
 			r.c.log.WithField("bytes", n).Warn("a request without a header")
 			continue

@@ -32,12 +32,12 @@ func (t *Tree) rename(in *fuse.RenameIn, oldName, newName string) unix.Errno {
 	if from.domain != to.domain {
 		return unix.EXDEV
 	}
-	fromDir, e := t.acquire(from)
+	fromDir, e := t.acquireFor(in.Pid, from, to)
 	if e != 0 {
 		return e
 	}
 	defer t.release(from)
-	toDir, e := t.acquire(to)
+	toDir, e := t.acquireFor(in.Pid, to, from)
 	if e != 0 {
 		return e
 	}

@@ -21,26 +21,52 @@ import (
 // filesystems/path-lookup.rst). So a thread is refused the first time. If it
 // then asks for the same node again, it holds it and is let through; a path
 // has led it elsewhere meanwhile.
+//
+// A thread's refusal lasts until its next operation, so that it does not
+// matter how long the kernel takes for its second attempt: on a loaded machine
+// a client may not run for seconds. What else may be let through, because a
+// path has led to it since, must be recent: it is then never older than what
+// the kernel may use anyway without asking.
 
-// staleRetry is how long the kernel may take for its second attempt, also on
-// a loaded machine. It is within [CacheTime], so that what is used without
-// asking for the name is never older than what the kernel may use anyway.
-const staleRetry = CacheTime / 2
+const (
+	// staleRetry is how recent. It is within [CacheTime].
+	staleRetry = CacheTime / 2
+	// maxRefusal is when a refusal ends at the latest: the second attempt may
+	// have ended before it came to an operation, or the thread with it.
+	maxRefusal = time.Minute
+	// maxRefusals bounds how many are remembered; the oldest goes first.
+	maxRefusals = 256
+	// maxAncestors bounds how far up names are asked for.
+	maxAncestors = 64
+)
 
-// refusal is an answer of ESTALE to a thread, until its next operation.
+// unknownThread is the number that the kernel gives to all threads that have
+// none in the pid namespace in which the tree was mounted.
+const unknownThread = 0
+
+// refusedTo tells refusals apart: by the thread or, among threads that cannot
+// be told apart, by the number of the node.
+type refusedTo struct {
+	thread uint32
+	node   uint64
+}
+
+// refusal is an answer of ESTALE to a thread, until its next operation. For
+// threads that cannot be told apart it is of one node, and lasts: ending it
+// would let one thread take away another's second attempt.
 type refusal struct {
 	at   time.Time
 	lost []*node // what had lost its name
 }
 
-func (r refusal) live() bool { return time.Since(r.at) < staleRetry }
-
-const (
-	// maxRefusals bounds the threads remembered; more are forgotten early.
-	maxRefusals = 256
-	// maxAncestors bounds how far up names are asked for.
-	maxAncestors = 64
-)
+// lets reports whether a node that has lost its name may be used after all.
+func (r refusal) lets(n *node) bool {
+	if age := time.Since(r.at); n.seen.Before(r.at) {
+		return age < maxRefusal && slices.Contains(r.lost, n)
+	} else {
+		return age < staleRetry
+	}
+}
 
 // intent is what an operation does to its nodes.
 type intent int
@@ -57,10 +83,7 @@ const (
 // path may have led to it, or to another node of the operation, that leads
 // elsewhere now.
 func (t *Tree) use(thread uint32, n *node, what intent, also ...*node) (int, unix.Errno) {
-	fd, e := t.acquire(n)
-	if e == unix.ESTALE {
-		t.refuse(thread, n)
-	}
+	fd, e := t.acquireFor(thread, n, also...)
 	if e != 0 {
 		return -1, e
 	}
@@ -69,6 +92,23 @@ func (t *Tree) use(thread uint32, n *node, what intent, also ...*node) (int, uni
 		return -1, e
 	}
 	return fd, 0
+}
+
+// acquireFor is [Tree.acquire] for an operation of a thread on a node and on
+// others. Where the node cannot be found any more, the thread is refused all
+// that its second attempt could be refused.
+func (t *Tree) acquireFor(thread uint32, n *node, also ...*node) (int, unix.Errno) {
+	fd, e := t.acquire(n)
+	if e != unix.ESTALE {
+		return fd, e
+	}
+	lost := []*node{n}
+	for _, n := range append(also, n) {
+		above, _ := t.outdated(n)
+		lost = append(lost, above...)
+	}
+	t.refuse(thread, lost...)
+	return -1, e
 }
 
 // check decides about all nodes of one operation at once, since the kernel
@@ -80,9 +120,7 @@ func (t *Tree) check(thread uint32, what intent, nodes ...*node) unix.Errno {
 		if e != 0 {
 			return e
 		}
-		if x != nil {
-			lost = append(lost, x)
-		}
+		lost = append(lost, x...)
 	}
 	if !t.mayUse(thread, lost) && what != binds {
 		t.refuse(thread, lost...)
@@ -98,25 +136,27 @@ func (t *Tree) check(thread uint32, what intent, nodes ...*node) unix.Errno {
 	return 0
 }
 
-// outdated returns the node itself or the directory above it whose last known
-// name leads elsewhere now, nil if there is none. A node without parent has
-// lost its name through the tree, or never had one, and is held by somebody.
-// Directories further up whose descriptors are closed are left out: opening
-// them for this would be dear in a deep tree.
-func (t *Tree) outdated(n *node) (*node, unix.Errno) {
+// outdated returns which of the node itself and the directories above it have
+// a last known name that leads elsewhere now: all of them, since what is at the
+// end of a path may be replaced and, besides, the directory from where the
+// path was walked. A node without parent has lost its name through the tree, or
+// never had one, and is held by somebody. Directories further up whose
+// descriptors are closed are left out: opening them for this would be dear in
+// a deep tree.
+func (t *Tree) outdated(n *node) (lost []*node, e unix.Errno) {
 	for level := range maxAncestors {
 		t.mu.Lock()
 		at := place{n.parent, n.name}
 		held := at.parent != nil && at.parent.fd >= 0
 		t.mu.Unlock()
 		if n.permanent || at.parent == nil || level > 0 && !held {
-			return nil, 0
+			break
 		}
 		dir, e := t.acquire(at.parent)
-		if e == unix.ESTALE {
-			return at.parent, 0
-		}
-		if e != 0 {
+		switch {
+		case e == unix.ESTALE:
+			return append(lost, at.parent), 0
+		case e != 0:
 			return nil, e
 		}
 		var st unix.Statx_t
@@ -127,10 +167,11 @@ func (t *Tree) outdated(n *node) (*node, unix.Errno) {
 		case !gone:
 			n = at.parent
 		case t.isAt(n, at):
-			return n, 0
+			lost = append(lost, n)
+			n = at.parent
 		}
 	}
-	return nil, 0
+	return lost, 0
 }
 
 // place is a name in a directory.
@@ -151,23 +192,44 @@ func (t *Tree) isAt(n *node, at place) bool {
 func (t *Tree) refuse(thread uint32, lost ...*node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.refusals) >= maxRefusals {
-		clear(t.refusals)
+	now := time.Now()
+	if thread != unknownThread {
+		t.refuseLocked(refusedTo{thread: thread}, refusal{now, lost})
+		return
 	}
-	t.refusals[thread] = refusal{time.Now(), lost}
+	for _, n := range lost {
+		t.refuseLocked(refusedTo{node: n.id}, refusal{now, []*node{n}})
+	}
+}
+
+func (t *Tree) refuseLocked(to refusedTo, r refusal) {
+	if _, ok := t.refusals[to]; !ok && len(t.refusals) >= maxRefusals {
+		var oldest refusedTo
+		first := r.at
+		for to, r := range t.refusals {
+			if !r.at.After(first) {
+				oldest, first = to, r.at
+			}
+		}
+		delete(t.refusals, oldest)
+	}
+	t.refusals[to] = r
 }
 
 // mayUse reports whether a thread may use nodes whose names are lost: it was
-// refused just before and holds them, or it has looked them up since. The
-// latter is so when the host replaces a name all the time; a plain directory
-// would have opened one version or another, too. It ends the refusal.
+// refused before and holds them, or they have been looked up since. The latter
+// is so when the host replaces a name all the time; a plain directory would
+// have opened one version or another, too. It ends the refusal.
 func (t *Tree) mayUse(thread uint32, lost []*node) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.refusals[thread]
-	delete(t.refusals, thread)
+	to := refusedTo{thread: thread}
+	defer delete(t.refusals, to)
 	for _, n := range lost {
-		if !r.live() || !slices.Contains(r.lost, n) && n.seen.Before(r.at) {
+		if thread == unknownThread {
+			to.node = n.id
+		}
+		if !t.refusals[to].lets(n) {
 			return false
 		}
 	}
@@ -180,8 +242,16 @@ func (t *Tree) mayUse(thread uint32, lost []*node) bool {
 func (t *Tree) startsAgain(thread uint32) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r, ok := t.refusals[thread]
-	return ok && r.live()
+	if thread == unknownThread {
+		for to := range t.refusals {
+			if to.thread == unknownThread {
+				return true
+			}
+		}
+		return false
+	}
+	_, ok := t.refusals[refusedTo{thread: thread}]
+	return ok
 }
 
 // movedError is what a write in a held directory that has lost its name

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -59,6 +60,116 @@ func TestRefusedOnce(t *testing.T) {
 		status(t, "second try by the path", b.open(1, found.NodeId), 0)
 		status(t, "next call", b.open(1, found.NodeId), unix.ESTALE)
 	})
+}
+
+// lookFor looks a name up as a thread.
+func (b bench) lookFor(thread uint32, parent uint64, name string) uint64 {
+	b.t.Helper()
+	in := fuse.InHeader{NodeId: parent}
+	in.Pid = thread
+	var out fuse.EntryOut
+	status(b.t, "lookup of "+name, b.Lookup(nil, &in, name, &out), 0)
+	return out.NodeId
+}
+
+// replace gives the name of a file to another one.
+func (b bench) replace(name string) {
+	b.t.Helper()
+	b.write("_w/replacement", "new")
+	b.rename("_w/replacement", name)
+}
+
+// The kernel's second attempt may come late: a client may not run for seconds
+// on a loaded machine. What it holds it may use all the same.
+func TestSecondAttemptComesLate(t *testing.T) {
+	forms(t, func(t *testing.T, b bench) {
+		b.write("_w/f", "old")
+		f := b.walk("w/f")
+		b.stat(f)
+		b.replace("_w/f")
+		status(t, "open", b.open(1, f), unix.ESTALE)
+		b.mu.Lock()
+		for to, r := range b.refusals {
+			r.at = r.at.Add(-maxRefusal / 2)
+			b.refusals[to] = r
+			b.nodes[f].seen = r.at.Add(-time.Second)
+		}
+		b.mu.Unlock()
+		status(t, "late second attempt", b.open(1, f), 0)
+		status(t, "next call", b.open(1, f), unix.ESTALE)
+	})
+}
+
+// A file is replaced, and the directory from where its path is walked has lost
+// its name: the second attempt finds the new file there.
+func TestRefusedAllTheWayUp(t *testing.T) {
+	forms(t, func(t *testing.T, b bench) {
+		b.mkdir("_w/d")
+		b.write("_w/d/f", "old")
+		d, f := b.walk("w/d"), b.walk("w/d/f")
+		b.stat(f)
+		b.replace("_w/d/f")
+		b.rename("_w/d", "_w/was")
+		status(t, "open", b.open(1, f), unix.ESTALE)
+		status(t, "second attempt", b.open(1, b.lookFor(1, d, "f")), 0)
+	})
+	// The same where the old file cannot even be found any more.
+	b := serveDirs(t, func(o *Options) { o.MaxDescriptors = minDescriptors }, "rw:/w")
+	b.mkdir("_w/d")
+	b.write("_w/d/f", "old")
+	d, f := b.walk("w/d"), b.walk("w/d/f")
+	if err := os.Remove(filepath.Join(b.root, "_w/d/f")); err != nil {
+		t.Fatal(err)
+	}
+	b.write("_w/d/f", "new")
+	b.rename("_w/d", "_w/was")
+	status(t, "open", b.open(1, f), unix.ESTALE)
+	status(t, "second attempt", b.open(1, b.lookFor(1, d, "f")), 0)
+	var out fuse.EntryOut
+	link := fuse.LinkIn{Oldnodeid: f}
+	link.NodeId = d
+	status(t, "link", b.Link(nil, &link, "g", &out), unix.ESTALE)
+	link.Oldnodeid = b.look(d, "f").NodeId
+	status(t, "second attempt", b.Link(nil, &link, "g", &out), 0)
+}
+
+// Threads of another pid namespace all have the number 0. One must not take
+// away another's second attempt.
+func TestThreadsWithoutNumber(t *testing.T) {
+	b := serveDirs(t, nil, "rw:/w")
+	b.write("_w/f", "old")
+	b.write("_w/g", "old")
+	b.write("_w/h", "kept")
+	f, g, h := b.walk("w/f"), b.walk("w/g"), b.walk("w/h")
+	for _, id := range []uint64{f, g, h} {
+		status(t, "first open", b.open(unknownThread, id), 0)
+	}
+	b.replace("_w/f")
+	b.replace("_w/g")
+	status(t, "open of one", b.open(unknownThread, f), unix.ESTALE)
+	status(t, "open of another", b.open(unknownThread, g), unix.ESTALE)
+	status(t, "open of a third", b.open(unknownThread, h), 0)
+	status(t, "second attempt", b.open(unknownThread, f), 0)
+	status(t, "the other's second attempt", b.open(unknownThread, g), 0)
+}
+
+// However many threads have ended after a refusal, the newest refusals stay.
+func TestRefusalsAreBounded(t *testing.T) {
+	b := serveDirs(t, nil, "rw:/w")
+	b.write("_w/f", "old")
+	f := b.walk("w/f")
+	b.stat(f)
+	b.replace("_w/f")
+	for thread := uint32(1); thread <= 3*maxRefusals; thread++ {
+		status(t, "open", b.open(thread, f), unix.ESTALE)
+		if thread > 1 {
+			status(t, "second attempt of the one before", b.open(thread-1, f), 0)
+			status(t, "open", b.open(thread-1, f), unix.ESTALE) // and it ends
+		}
+	}
+	if n := len(b.refusals); n > maxRefusals {
+		t.Errorf("%d refusals are remembered", n)
+	}
 }
 
 // Both directories of a rename have lost their names: the kernel tries again

@@ -43,7 +43,7 @@ type Tree struct {
 	files, dirs list
 	tick        uint64
 	evictions   uint64
-	refusals    map[uint32]refusal // by thread (stale.go)
+	refusals    map[refusedTo]refusal // stale.go
 	devices     map[uint64]uint64
 	closed      bool
 
@@ -59,7 +59,7 @@ func New(o Options) (*Tree, error) {
 	t := &Tree{
 		opts: o, log: o.Log, budget: o.MaxDescriptors, procFD: -1, stackDepth: 1, births: true,
 		nodes: map[uint64]*node{}, byKey: map[key]*node{}, devices: map[uint64]uint64{},
-		roots: map[string]*node{}, handleRoots: map[uint64]int{}, refusals: map[uint32]refusal{},
+		roots: map[string]*node{}, handleRoots: map[uint64]int{}, refusals: map[refusedTo]refusal{},
 	}
 	if t.log == nil {
 		quiet := logrus.New()
