@@ -16,7 +16,7 @@ LDFLAGS := -s -w -X github.com/sandboxfs/sandboxfs/internal/version.stamp=$(VERS
 
 FUZZTIME ?= 5s
 
-.PHONY: help build demo test unit race vet cross fmt-check staticcheck shellcheck vm-check check fuzz-short bench bench-quick provision install uninstall clean
+.PHONY: help build demo test unit race vet cross fmt-check staticcheck shellcheck vm-check check fuzz-short soak bench bench-quick provision install uninstall clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,12 @@ check: fmt-check vet cross staticcheck ## the static checks that need Go alone
 
 fuzz-short: ## run each fuzz target for FUZZTIME (5s)
 	GO='$(GO)' scripts/fuzz.sh '$(FUZZTIME)'
+
+# Each test that has a long form is called TestSoak..., in one of these.
+SOAK := ./fs ./test/...
+
+soak: build ## run the long forms of the tests, at most 20 minutes (root for all of it)
+	SANDBOXFS_SOAK=1 timeout --foreground 20m $(GO) test -count=1 -p 1 -timeout 20m -v -run '^TestSoak' $(SOAK)
 
 bench: provision build ## measure commands and filesystems, append to docs/BENCHMARKS.md
 	$(GO) run ./scripts/bench -bin $(BIN) -append docs/BENCHMARKS.md
