@@ -18,9 +18,19 @@ const (
 	opLookup        = 1
 	opForget        = 2
 	opGetattr       = 3
+	opSetattr       = 4
+	opReadlink      = 5
+	opSymlink       = 6
+	opMknod         = 8
+	opMkdir         = 9
+	opUnlink        = 10
+	opRmdir         = 11
+	opRename        = 12
+	opLink          = 13
 	opOpen          = 14
 	opRead          = 15
 	opWrite         = 16
+	opStatfs        = 17
 	opRelease       = 18
 	opFsync         = 20
 	opInit          = 26
@@ -33,6 +43,8 @@ const (
 	opBatchForget   = 42
 	opFallocate     = 43
 	opReaddirplus   = 44
+	opRename2       = 45
+	opLseek         = 46
 	opCopyFileRange = 47
 )
 
@@ -76,10 +88,16 @@ func body[T any](r *reader) (*T, int) {
 
 // text is a name that ends with a zero byte.
 func text(b []byte) string {
+	name, _ := texts(b)
+	return name
+}
+
+// texts is a name that ends with a zero byte, and what follows it.
+func texts(b []byte) (name string, rest []byte) {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
-		b = b[:i]
+		return string(b[:i]), b[i+1:]
 	}
-	return string(b)
+	return string(b), nil
 }
 
 // call handles a request, of which h is the beginning, and returns the size
@@ -145,7 +163,7 @@ func (r *reader) call(h *fuse.InHeader, in []byte) (size int, how fuse.Status) {
 		// for as long as the connection lives.
 		return 0, fuse.ENOSYS
 	}
-	return 0, notOurs
+	return r.callByName(h, in)
 }
 
 // forgetMany takes back the lookups of many nodes.
