@@ -15,8 +15,9 @@ type dir struct {
 	node *node
 
 	mu   sync.Mutex
-	fd   int    // -1 for a synthetic directory, and until one is needed
-	buf  []byte // what was read and not yet passed on: buf[pos:]
+	fd   int                 // -1 for a synthetic directory, and until one is needed
+	all  *[direntBuffer]byte // nil while nothing is being read
+	buf  []byte              // what was read of it and not yet passed on: buf[pos:]
 	pos  int
 	next uint64 // position of the next entry
 	// entries is the whole directory where whole is set.
@@ -116,6 +117,7 @@ func (t *Tree) closeDir(d *dir) {
 		unix.Close(d.fd)
 		d.fd = -1
 	}
+	d.free(t)
 	d.mu.Unlock()
 	if n := d.node; !n.synthetic() {
 		n.open.Lock()
@@ -145,14 +147,16 @@ func (r *raw) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList
 	return r.list(in, func(_ *node, e fuse.DirEntry) bool { return out.AddDirEntry(e) })
 }
 
-// ReadDirPlus lists names and introduces each to the kernel as a lookup does.
+// ReadDirPlus lists names and introduces them to the kernel as a lookup does,
+// or some of them (curiosity.go).
 func (r *raw) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	everything := r.interest.lasts()
 	return r.list(in, func(n *node, e fuse.DirEntry) bool {
 		entry := out.AddDirLookupEntry(e)
 		if entry == nil {
 			return false
 		}
-		if e.Name == "." || e.Name == ".." {
+		if e.Name == "." || e.Name == ".." || !r.introduces(n, &e, everything) {
 			return true
 		}
 		if r.lookup(in.Pid, n, e.Name, entry) != 0 {
@@ -189,7 +193,7 @@ func (d *dir) listStream(t *Tree, offset uint64, add func(*node, fuse.DirEntry) 
 	}
 	for {
 		var entry fuse.DirEntry
-		size, e := d.peek(&entry)
+		size, e := d.peek(t, &entry)
 		if size == 0 || e != 0 {
 			return e
 		}
@@ -203,27 +207,45 @@ func (d *dir) listStream(t *Tree, offset uint64, add func(*node, fuse.DirEntry) 
 }
 
 // peek parses the next entry, reading more when needed; size 0 is the end.
-func (d *dir) peek(entry *fuse.DirEntry) (size int, e unix.Errno) {
+func (d *dir) peek(t *Tree, entry *fuse.DirEntry) (size int, e unix.Errno) {
 	if d.pos == len(d.buf) {
-		if d.buf == nil {
-			d.buf = make([]byte, direntBuffer)
+		if d.all == nil {
+			d.all = t.direntBuffer()
 		}
 		var n int
 		e := retry(func() (err error) {
-			n, err = unix.Getdents(d.fd, d.buf[:cap(d.buf)])
+			n, err = unix.Getdents(d.fd, d.all[:])
 			return err
 		})
 		if e != 0 || n <= 0 {
-			d.buf, d.pos = d.buf[:0], 0
+			d.free(t)
 			return 0, e
 		}
-		d.buf, d.pos = d.buf[:n], 0
+		d.buf, d.pos = d.all[:n], 0
 	}
 	return entry.Parse(d.buf[d.pos:]), 0
 }
 
+// direntBuffer returns a buffer, one that was used before where there is one:
+// most are needed for two requests, and a walk would keep the collector busy.
+func (t *Tree) direntBuffer() *[direntBuffer]byte {
+	if b, ok := t.dirents.Get().(*[direntBuffer]byte); ok {
+		return b
+	}
+	return new([direntBuffer]byte)
+}
+
+// free gives the buffer back, when nothing in it is to be passed on.
+func (d *dir) free(t *Tree) {
+	d.buf, d.pos = nil, 0
+	if d.all != nil {
+		t.dirents.Put(d.all)
+		d.all = nil
+	}
+}
+
 func (d *dir) seek(offset uint64) unix.Errno {
-	d.buf, d.pos, d.next = d.buf[:0], 0, offset
+	d.buf, d.pos, d.next = nil, 0, offset
 	return retry(func() error {
 		_, err := unix.Seek(d.fd, int64(offset), 0)
 		return err
@@ -261,7 +283,7 @@ func (d *dir) readWhole(t *Tree) unix.Errno {
 		}
 		for {
 			var entry fuse.DirEntry
-			size, e := d.peek(&entry)
+			size, e := d.peek(t, &entry)
 			if size == 0 && (e == 0 || e == unix.ENOENT && l != nil) {
 				break // also when the host has removed it: the table's names remain
 			}

@@ -11,6 +11,9 @@ func (r *raw) Lookup(_ <-chan struct{}, in *fuse.InHeader, name string, out *fus
 	if e == 0 {
 		e = r.lookup(in.Pid, parent, name, out)
 	}
+	if e == 0 {
+		r.lookedUp(parent, out.Mode)
+	}
 	if e == unix.ENOENT { // a negative entry, which the kernel may keep
 		*out = fuse.EntryOut{}
 		out.SetEntryTimeout(CacheTime)

@@ -2,6 +2,7 @@ package fs
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -55,6 +56,9 @@ type node struct {
 	prev     *node
 	next     *node
 	used     uint64 // tick of the last use
+
+	// bare is whether a listing has left out what is behind its names.
+	bare atomic.Bool
 
 	// open guards what follows. It is taken before Tree.mu, never after.
 	open     sync.Mutex

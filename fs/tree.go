@@ -32,6 +32,8 @@ type Tree struct {
 	served    atomic.Bool
 	handleFDs atomic.Int64
 	pass      passthrough
+	interest  interest
+	dirents   sync.Pool // of *[direntBuffer]byte
 
 	// mu guards the inode table. It is the innermost lock, and no system
 	// call is made under it.
