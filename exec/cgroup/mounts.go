@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 )
 
 // controllers are the ones a sandbox is bounded by, in the order they are
@@ -21,22 +23,14 @@ type mount struct {
 	options []string
 }
 
-// parseMounts finds the cgroup trees in the text of a mountinfo file.
-func parseMounts(mountinfo string) []mount {
+// treesIn finds the cgroup trees among what is mounted.
+func treesIn(table mountinfo.Table) []mount {
 	var out []mount
-	for line := range strings.Lines(mountinfo) {
-		left, right, ok := strings.Cut(line, " - ")
-		if !ok {
-			continue
-		}
-		l, r := strings.Fields(left), strings.Fields(right)
-		if len(l) < 5 || len(r) < 3 {
-			continue
-		}
-		m := mount{root: l[3], point: unescape(l[4])}
-		switch r[0] {
+	for _, line := range table {
+		m := mount{root: line.Root, point: line.Point}
+		switch line.Type {
 		case "cgroup":
-			m.version, m.options = 1, strings.Split(r[2], ",")
+			m.version, m.options = 1, strings.Split(line.Options, ",")
 		case "cgroup2":
 			m.version = 2
 		default:
@@ -45,12 +39,6 @@ func parseMounts(mountinfo string) []mount {
 		out = append(out, m)
 	}
 	return out
-}
-
-// unescape undoes the octal escapes of mountinfo for the characters that a
-// mount point can hold.
-func unescape(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
 // parseSelf returns the version 2 group named in the text of a
@@ -113,7 +101,7 @@ func v2Places(m mount, self string, uid int) []string {
 
 // system reads what this process can know about cgroups.
 func system() (mounts []mount, self string, err error) {
-	mi, err := os.ReadFile("/proc/self/mountinfo")
+	table, err := mountinfo.Read()
 	if err != nil {
 		return nil, "", err
 	}
@@ -121,5 +109,5 @@ func system() (mounts []mount, self string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return parseMounts(string(mi)), parseSelf(string(cg)), nil
+	return treesIn(table), parseSelf(string(cg)), nil
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 )
 
 const hybrid = `22 1 254:0 / / rw - ext4 /dev/vda rw
@@ -14,7 +16,7 @@ const hybrid = `22 1 254:0 / / rw - ext4 /dev/vda rw
 `
 
 func TestParseMounts(t *testing.T) {
-	ms := parseMounts(hybrid)
+	ms := treesIn(mountinfo.Parse(hybrid))
 	for _, c := range []struct{ controller, point, root string }{
 		{"cpu", "/sys/fs/cgroup/cpu,cpuacct", "/"},
 		{"memory", "/sys/fs/cgroup/memory", "/docker/abc"},
@@ -67,9 +69,9 @@ func FuzzParse(f *testing.F) {
 	f.Add(hybrid, "0::/a/b\n")
 	f.Add("1 2 3:4 /x /y - cgroup2 a b", "0::/../../x")
 	f.Add("", "0::")
-	f.Fuzz(func(t *testing.T, mountinfo, self string) {
+	f.Fuzz(func(t *testing.T, text, self string) {
 		parseV1Self(self, "pids")
-		for _, m := range parseMounts(mountinfo) {
+		for _, m := range treesIn(mountinfo.Parse(text)) {
 			for _, p := range v2Places(m, parseSelf(self), 7) {
 				if strings.HasPrefix(p, "/") || slices.Contains(strings.Split(p, "/"), "..") {
 					t.Errorf("mount %+v, self %q: place %q leaves the tree", m, self, p)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"strings"
+
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 )
 
 // addV1 makes the group in every version 1 tree that takes one. The error
@@ -64,11 +66,11 @@ func (g *Group) ownTasks() (_ []*os.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	mi, err := os.ReadFile("/proc/self/mountinfo")
+	table, err := mountinfo.Read()
 	if err != nil {
 		return nil, err
 	}
-	mounts := parseMounts(string(mi))
+	mounts := treesIn(table)
 	for i, d := range g.dirs {
 		controller := d.controllers[0]
 		m, ok := v1Mount(mounts, controller)

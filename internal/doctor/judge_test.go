@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
 )
@@ -75,7 +76,7 @@ func TestOurMounts(t *testing.T) {
 a line that is none
 `
 	for uid, want := range map[int]string{0: "/home/u/my tree|/srv/roots|/plain", 1000: "/home/u/my tree|/plain", 100: ""} {
-		if got := strings.Join(ours(text, uid), "|"); got != want {
+		if got := strings.Join(ours(mountinfo.Parse(text), uid), "|"); got != want {
 			t.Errorf("uid %d: %q, want %q", uid, got, want)
 		}
 	}

@@ -2,10 +2,11 @@ package doctor
 
 import (
 	"fmt"
-	"os"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -13,11 +14,11 @@ import (
 const maxMounts = 32
 
 func checkMounts(m *machine) Finding {
-	text, err := os.ReadFile("/proc/self/mountinfo")
+	table, err := mountinfo.Read()
 	if err != nil {
 		return warn("the list of mounts cannot be read: "+err.Error(), "dead mounts are not found", "")
 	}
-	points := ours(string(text), m.UID)
+	points := ours(table, m.UID)
 	type reply struct {
 		point string
 		a     answer
@@ -57,19 +58,15 @@ func quote(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// ours returns the mount points of our trees in the text of a mountinfo file:
-// all of them for root, else those that the user has mounted.
-func ours(mountinfo string, uid int) []string {
+// ours returns the mount points of our trees: all of them for root, else those
+// that the user has mounted.
+func ours(table mountinfo.Table, uid int) []string {
 	var points []string
-	for line := range strings.Lines(mountinfo) {
-		left, right, found := strings.Cut(line, " - ")
-		l, r := strings.Fields(left), strings.Fields(right)
-		if !found || len(l) < 5 || len(r) < 3 {
-			continue
-		}
-		mine := uid == 0 || slices.Contains(strings.Split(r[2], ","), fmt.Sprintf("user_id=%d", uid))
-		if mine && (r[0] == "fuse.sandboxfs" || r[0] == "fuse" && r[1] == "sandboxfs") {
-			points = append(points, strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(l[4]))
+	for _, m := range table {
+		maker, _ := m.Option("user_id")
+		mine := uid == 0 || maker == strconv.Itoa(uid)
+		if mine && (m.Type == "fuse.sandboxfs" || m.Type == "fuse" && m.Source == "sandboxfs") {
+			points = append(points, m.Point)
 		}
 	}
 	return points

@@ -3,6 +3,7 @@ package mounter
 import (
 	"errors"
 
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -62,7 +63,7 @@ func bury(run *rundir.Root, dir *rundir.Dir) (provider.Removed, error) {
 	if err != nil {
 		return nothing, err
 	}
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		return nothing, err
 	}
@@ -70,5 +71,5 @@ func bury(run *rundir.Root, dir *rundir.Dir) (provider.Removed, error) {
 	if !ok || r.Namespace != here {
 		return provider.RemovedOf(key, "runtime state", r.Point), nil
 	}
-	return provider.RemovedOf(key, "mount", m.point), detach(m.point, provider.UnmountLazy)
+	return provider.RemovedOf(key, "mount", m.Point), detach(m.Point, provider.UnmountLazy)
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 )
 
 // maxHolders bounds how many processes an error names.
@@ -41,13 +43,13 @@ func holds(pid int, point string) bool {
 		links = append(links, "fd/"+fd.Name())
 	}
 	for _, l := range links {
-		if target, err := os.Readlink(dir + l); err == nil && within(target, point) {
+		if target, err := os.Readlink(dir + l); err == nil && mountinfo.Within(target, point) {
 			return true
 		}
 	}
 	maps, _ := os.ReadFile(dir + "maps")
 	for line := range strings.Lines(string(maps)) {
-		if i := strings.IndexByte(line, '/'); i >= 0 && within(strings.TrimSuffix(line[i:], "\n"), point) {
+		if i := strings.IndexByte(line, '/'); i >= 0 && mountinfo.Within(strings.TrimSuffix(line[i:], "\n"), point) {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -45,7 +46,7 @@ func each(run *rundir.Root, do func(found) bool) error {
 
 // holder returns the record of a mount in the table, or nil. Of several that
 // have its numbers it is the one with its path, else one whose server lives.
-func holder(run *rundir.Root, m mountEntry) (*found, error) {
+func holder(run *rundir.Root, m mountinfo.Mount) (*found, error) {
 	var best *found
 	err := each(run, func(f found) bool {
 		if !f.record.is(m) {
@@ -54,7 +55,7 @@ func holder(run *rundir.Root, m mountEntry) (*found, error) {
 		if best == nil || best.pid == 0 {
 			best = &f
 		}
-		if f.record.Point == m.point && f.pid != 0 {
+		if f.record.Point == m.Point && f.pid != 0 {
 			best = &f
 			return false
 		}
@@ -66,7 +67,7 @@ func holder(run *rundir.Root, m mountEntry) (*found, error) {
 // List returns the mounts of a data directory, given by its real path, ordered
 // by mount point; dead ones too.
 func List(run *rundir.Root, home string) ([]provider.HostMount, error) {
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func List(run *rundir.Root, home string) ([]provider.HostMount, error) {
 	return all, err
 }
 
-func (f found) info(run *rundir.Root, table mountTable) provider.HostMount {
+func (f found) info(run *rundir.Root, table mountinfo.Table) provider.HostMount {
 	state := stateMounted
 	m, seen := f.locate(run, table)
 	switch {
@@ -95,21 +96,21 @@ func (f found) info(run *rundir.Root, table mountTable) provider.HostMount {
 	info := f.record.info(state)
 	info.PID = f.pid
 	if seen {
-		info.Point = m.point // a directory above it may have been renamed
+		info.Point = m.Point // a directory above it may have been renamed
 	}
 	return info
 }
 
 // locate finds the mount in the table. One that has been given its numbers is
 // not taken for it: that is recorded too, or it is not dead while this is.
-func (f found) locate(run *rundir.Root, table mountTable) (mountEntry, bool) {
+func (f found) locate(run *rundir.Root, table mountinfo.Table) (mountinfo.Mount, bool) {
 	m, ok := f.record.find(table)
 	switch {
 	case !ok:
 		return m, false
 	case f.pid == 0:
-		return m, isDead(m.point)
-	case m.point == f.record.Point:
+		return m, isDead(m.Point)
+	case m.Point == f.record.Point:
 		return m, true
 	}
 	other, err := holder(run, m)

@@ -14,6 +14,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/exec/jail"
 	"github.com/sandboxfs/sandboxfs/fs"
 	"github.com/sandboxfs/sandboxfs/internal/detached"
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"github.com/sandboxfs/sandboxfs/internal/quota"
 	"github.com/sandboxfs/sandboxfs/internal/regions"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
@@ -102,15 +103,15 @@ func (s *server) start(spec Spec, lock *os.File) error {
 		tree.Close()
 		return err
 	}
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		return err
 	}
-	m, ok := table.at(spec.Point)
-	if !ok || m.kind != fsType {
+	m, ok := table.At(spec.Point)
+	if !ok || !isTree(m) {
 		return fmt.Errorf("the mount is not in the mount table")
 	}
-	s.record.Device, s.record.MountID = m.device, m.id
+	s.record.Device, s.record.MountID = m.Device, m.ID
 	return s.dir.WriteRecord(s.record)
 }
 
@@ -166,16 +167,16 @@ func (s *server) abandon() {
 // hide detaches the mount, and no other: where the connection is over, a mount
 // with the same numbers is somebody else's unless it is dead.
 func (s *server) hide() {
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		s.log.WithError(err).Warn("the mount is left, dead; sandboxfs gc removes it")
 		return
 	}
 	m, ok := s.record.find(table)
-	if top, _ := table.at(m.point); !ok || top != m || s.over && !isDead(m.point) {
+	if top, _ := table.At(m.Point); !ok || top != m || s.over && !isDead(m.Point) {
 		return
 	}
-	if err := detach(m.point, provider.UnmountLazy); err != nil {
+	if err := detach(m.Point, provider.UnmountLazy); err != nil {
 		s.log.WithError(err).Warn("the mount is left, dead; sandboxfs gc removes it")
 	}
 }

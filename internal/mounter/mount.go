@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/internal/detached"
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
@@ -57,11 +58,11 @@ func mountLocked(ctx context.Context, daemon string, run *rundir.Root, dir *rund
 	if err := heal(spec.Point); err != nil {
 		return none, err
 	}
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		return none, err
 	}
-	if m, ok := table.at(spec.Point); ok && m.kind == fsType {
+	if m, ok := table.At(spec.Point); ok && isTree(m) {
 		return already(run, spec, m)
 	}
 	// A server of a mount that was here and is out of sight may not have
@@ -113,12 +114,12 @@ func waitDead(dir *rundir.Dir) {
 // heal detaches dead mounts of ours at a place.
 func heal(point string) error {
 	for range maxStacked {
-		table, err := readTable()
+		table, err := mountinfo.Read()
 		if err != nil {
 			return err
 		}
-		m, ok := table.at(point)
-		if !ok || !m.ours(os.Geteuid()) || !isDead(point) {
+		m, ok := table.At(point)
+		if !ok || !isOurs(m, os.Geteuid()) || !isDead(point) {
 			return nil
 		}
 		if err := detach(point, provider.UnmountLazy); err != nil {
@@ -129,7 +130,7 @@ func heal(point string) error {
 }
 
 // already answers where a tree is mounted at the place.
-func already(run *rundir.Root, spec Spec, m mountEntry) (provider.HostMount, error) {
+func already(run *rundir.Root, spec Spec, m mountinfo.Mount) (provider.HostMount, error) {
 	conflict := &provider.Error{Kind: provider.Conflict, Next: "unmount it first: sandboxfs umount " + spec.Point}
 	found, err := holder(run, m)
 	if err != nil || found == nil || found.pid == 0 {

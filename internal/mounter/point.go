@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/sandboxfs/sandboxfs/internal/hostpath"
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
 )
@@ -45,7 +46,7 @@ func realPoint(ctx context.Context, point string) (string, error) {
 }
 
 func resolve(point string) (string, error) {
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		return "", err
 	}
@@ -59,7 +60,7 @@ func resolve(point string) (string, error) {
 			return "", pointError(point, err)
 		}
 		p = filepath.Join(dir, filepath.Base(p))
-		if _, mounted := table.at(p); mounted {
+		if _, mounted := table.At(p); mounted {
 			return p, nil
 		}
 		target, err := os.Readlink(p)
@@ -111,12 +112,12 @@ func openPoint(point string) (*os.File, error) {
 }
 
 // checkPoint refuses a directory at which the tree must not be mounted.
-func checkPoint(spec Spec, table mountTable) error {
+func checkPoint(spec Spec, table mountinfo.Table) error {
 	refuse := func(reason string) error {
 		return &provider.Error{Kind: provider.Invalid, Reason: fmt.Sprintf("%s %s", spec.Point, reason),
 			Next: "choose an empty directory elsewhere"}
 	}
-	if m, ok := table.containing(path.Dir(spec.Point)); ok && m.kind == fsType {
+	if m, ok := table.Containing(path.Dir(spec.Point)); ok && isTree(m) {
 		return refuse("lies in a mount of sandboxfs; a mount in a mount would wait for itself")
 	}
 	regions, err := spec.Table()
@@ -132,13 +133,13 @@ func checkPoint(spec Spec, table mountTable) error {
 			dir = real
 		}
 		switch {
-		case table.inside(spec.Point, dir):
+		case table.Inside(spec.Point, dir):
 			return refuse("lies in a directory that the mount shows; it would wait for itself")
-		case table.inside(dir, spec.Point):
+		case table.Inside(dir, spec.Point):
 			return refuse("holds a directory that the mount shows, and would hide it")
 		}
 	}
-	if slices.ContainsFunc(shownToSandboxes[:], func(dir string) bool { return table.inside(spec.Point, dir) }) {
+	if slices.ContainsFunc(shownToSandboxes[:], func(dir string) bool { return table.Inside(spec.Point, dir) }) {
 		return refuse("lies in a directory of the system that every sandbox sees")
 	}
 	return checkEmpty(spec.Point)

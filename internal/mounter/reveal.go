@@ -3,6 +3,7 @@ package mounter
 import (
 	"fmt"
 
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
@@ -12,28 +13,28 @@ import (
 // or a mount of a thread's tree. All paths are real ones. It returns the place
 // where that is seen, or "".
 func Reveals(dir string, own ...string) (string, error) {
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		return "", err
 	}
-	return table.reveals(dir, own), nil
+	return reveals(table, dir, own), nil
 }
 
-func (t mountTable) reveals(dir string, own []string) string {
+func reveals(t mountinfo.Table, dir string, own []string) string {
 	overlaps := func(p string) bool {
 		for _, o := range own {
-			if t.inside(p, o) || t.inside(o, p) {
+			if t.Inside(p, o) || t.Inside(o, p) {
 				return true
 			}
 		}
 		return false
 	}
-	if m, ok := t.containing(dir); ok && m.kind == fsType || overlaps(dir) {
+	if m, ok := t.Containing(dir); ok && isTree(m) || overlaps(dir) {
 		return dir
 	}
-	for _, m := range t.below(dir) {
-		if m.kind == fsType || overlaps(m.point) {
-			return m.point
+	for _, m := range t.Below(dir) {
+		if isTree(m) || overlaps(m.Point) {
+			return m.Point
 		}
 	}
 	return ""
@@ -41,7 +42,7 @@ func (t mountTable) reveals(dir string, own []string) string {
 
 // checkLive refuses a place that a live sandbox shows by a mount of its own: it
 // would see the thread's tree from then on.
-func checkLive(run *rundir.Root, point string, table mountTable) error {
+func checkLive(run *rundir.Root, point string, table mountinfo.Table) error {
 	dirs, err := run.List()
 	if err != nil {
 		return err
@@ -55,7 +56,7 @@ func checkLive(run *rundir.Root, point string, table mountTable) error {
 			continue // it shows nothing yet, and looks itself before it does
 		}
 		for _, m := range state.Mounts {
-			if table.inside(point, m.HostPath) {
+			if table.Inside(point, m.HostPath) {
 				return &provider.Error{Kind: provider.Invalid,
 					Reason: fmt.Sprintf("%s lies in a directory that the live sandbox of the thread %s shows", point, state.Thread),
 					Next:   "choose a directory elsewhere, or stop that sandbox first"}

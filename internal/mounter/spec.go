@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"github.com/sandboxfs/sandboxfs/internal/regions"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
@@ -78,25 +79,31 @@ func (r Record) info(state string) provider.HostMount {
 	}
 }
 
-// ours reports whether a mount was made by this user.
-func (m mountEntry) ours(uid int) bool { return m.kind == fsType && m.userID == strconv.Itoa(uid) }
+// isTree reports whether a mount is one of ours, whoever made it.
+func isTree(m mountinfo.Mount) bool { return m.Type == "fuse.sandboxfs" }
+
+// isOurs reports whether a mount was made by this user.
+func isOurs(m mountinfo.Mount, uid int) bool {
+	id, _ := m.Option("user_id")
+	return isTree(m) && id == strconv.Itoa(uid)
+}
 
 // is reports whether a mount is the recorded one, or one that was given its
 // numbers after it was gone.
-func (r Record) is(m mountEntry) bool {
+func (r Record) is(m mountinfo.Mount) bool {
 	if r.Device == "" { // its server was killed while it mounted
-		return m.point == r.Point && m.ours(os.Geteuid())
+		return m.Point == r.Point && isOurs(m, os.Geteuid())
 	}
-	return m.kind == fsType && m.device == r.Device && m.id == r.MountID
+	return isTree(m) && m.Device == r.Device && m.ID == r.MountID
 }
 
 // find looks the recorded mount up, which can be at another path by now, where
 // a directory above it was renamed. It may find one that has its numbers.
-func (r Record) find(t mountTable) (mountEntry, bool) {
+func (r Record) find(t mountinfo.Table) (mountinfo.Mount, bool) {
 	for i := len(t) - 1; i >= 0; i-- {
 		if r.is(t[i]) {
 			return t[i], true
 		}
 	}
-	return mountEntry{}, false
+	return mountinfo.Mount{}, false
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"golang.org/x/sys/unix"
@@ -55,11 +56,11 @@ func Unmount(ctx context.Context, run *rundir.Root, given string, how provider.U
 // mountAt finds the mount at a real path: the one that the kernel has there,
 // else one that was made there and is dead or out of sight.
 func mountAt(run *rundir.Root, point string) (*found, error) {
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		return nil, err
 	}
-	if m, ok := table.at(point); ok {
+	if m, ok := table.At(point); ok {
 		f, err := holder(run, m)
 		if f != nil || err != nil {
 			return f, err
@@ -81,8 +82,8 @@ func mountAt(run *rundir.Root, point string) (*found, error) {
 
 func notOurs(given, point string) error {
 	e := &provider.Error{Kind: provider.NotFound, Reason: "nothing is mounted at " + given, Next: "list the mounts: sandboxfs mount"}
-	if table, err := readTable(); err == nil {
-		if _, ok := table.at(point); ok {
+	if table, err := mountinfo.Read(); err == nil {
+		if _, ok := table.At(point); ok {
 			e.Reason = "what is mounted at " + given + " is not a mount of this runtime directory"
 			e.Next = "unmount it with umount, or set SANDBOXFS_RUNTIME_DIR to the directory that it was made with"
 		}
@@ -118,7 +119,7 @@ func unmountLocked(ctx context.Context, run *rundir.Root, f *found, how provider
 
 // unmountEntry takes the mount out of this namespace.
 func unmountEntry(run *rundir.Root, f *found, how provider.UnmountMode) error {
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		return err
 	}
@@ -126,23 +127,23 @@ func unmountEntry(run *rundir.Root, f *found, how provider.UnmountMode) error {
 	if !ok {
 		return f.elsewhere()
 	}
-	if top, _ := table.at(m.point); top != m {
-		return &provider.Error{Kind: provider.Conflict, Reason: "another mount lies over the one at " + m.point, Next: "unmount that first"}
+	if top, _ := table.At(m.Point); top != m {
+		return &provider.Error{Kind: provider.Conflict, Reason: "another mount lies over the one at " + m.Point, Next: "unmount that first"}
 	}
-	err = detach(m.point, how)
+	err = detach(m.Point, how)
 	if !errors.Is(err, provider.Conflict) {
 		return err
 	}
-	busy := &provider.Error{Kind: provider.Conflict, Reason: m.point + " is in use", Err: err,
-		Next: "end what uses it (fuser -vm lists it), or unmount it lazily: sandboxfs umount --lazy " + m.point}
+	busy := &provider.Error{Kind: provider.Conflict, Reason: m.Point + " is in use", Err: err,
+		Next: "end what uses it (fuser -vm lists it), or unmount it lazily: sandboxfs umount --lazy " + m.Point}
 	var inside []string
-	for _, b := range table.below(m.point) {
-		inside = append(inside, b.point)
+	for _, b := range table.Below(m.Point) {
+		inside = append(inside, b.Point)
 	}
 	if len(inside) > 0 {
-		busy.Reason = fmt.Sprintf("something is mounted below %s: %s", m.point, strings.Join(inside, ", "))
+		busy.Reason = fmt.Sprintf("something is mounted below %s: %s", m.Point, strings.Join(inside, ", "))
 		busy.Next = "unmount that first"
-	} else if who := holders(m.point); len(who) > 0 {
+	} else if who := holders(m.Point); len(who) > 0 {
 		busy.Reason += " by " + strings.Join(who, ", ")
 	}
 	return busy

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -56,7 +57,7 @@ func (s *server) look() bool {
 		s.log.Warn("the runtime directory was removed; nobody can find this mount any more")
 		return false
 	}
-	table, err := readTable()
+	table, err := mountinfo.Read()
 	if err != nil {
 		return true
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 )
 
 // LeakDeadline is how long [NoLeaks] waits for what is torn down in the
@@ -129,17 +131,17 @@ func (w *watcher) look() (inventory, error) {
 }
 
 func (w *watcher) mounts(all inventory) error {
-	mounts, err := readMounts()
+	mounts, err := mountinfo.Read()
 	if err != nil {
 		return err
 	}
 	for _, m := range mounts {
-		own := w.mine.MatchString(m.point)
+		own := w.mine.MatchString(m.Point)
 		for _, dir := range w.options.MountsBelow {
-			own = own || m.point == dir || strings.HasPrefix(m.point, dir+"/")
+			own = own || mountinfo.Within(m.Point, dir)
 		}
 		if own {
-			all["mount "+m.id+" "+m.point] = fmt.Sprintf("mount: %s on %s", m.fsType, m.point)
+			all["mount "+m.ID+" "+m.Point] = fmt.Sprintf("mount: %s on %s", m.Type, m.Point)
 		}
 	}
 	return nil

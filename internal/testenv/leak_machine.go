@@ -175,35 +175,3 @@ func heldByOthers(cgroup string, mine map[int]bool) bool {
 	}
 	return len(pids) > 0
 }
-
-// mountEntry is a part of a line of /proc/self/mountinfo.
-type mountEntry struct{ id, point, fsType string }
-
-func readMounts() ([]mountEntry, error) {
-	data, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	return parseMounts(string(data)), nil
-}
-
-// parseMounts reads mountinfo (proc_pid_mountinfo(5)); it stops at nothing,
-// since a line it cannot read is not one of a test's mounts.
-func parseMounts(data string) []mountEntry {
-	var mounts []mountEntry
-	for line := range strings.SplitSeq(data, "\n") {
-		left, right, ok := strings.Cut(line, " - ")
-		fields := strings.Fields(left)
-		if !ok || len(fields) < 5 {
-			continue
-		}
-		fsType, _, _ := strings.Cut(right, " ")
-		mounts = append(mounts, mountEntry{id: fields[0], point: unescapeMount(fields[4]), fsType: fsType})
-	}
-	return mounts
-}
-
-// unescapeMount undoes the octal escapes of space, tab, newline and backslash.
-func unescapeMount(s string) string {
-	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
-}

@@ -197,11 +197,3 @@ func TestParseStatNames(t *testing.T) {
 		}
 	}
 }
-
-func TestParseMounts(t *testing.T) {
-	got := parseMounts("36 35 98:0 / /mnt/with\\040space rw - ext4 /dev/x rw\nnot a line\n37 35 0:4 / / rw shared:1 - fuse.sandboxfs s rw\n")
-	want := []mountEntry{{"36", "/mnt/with space", "ext4"}, {"37", "/", "fuse.sandboxfs"}}
-	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] {
-		t.Errorf("parseMounts = %v, want %v", got, want)
-	}
-}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -89,13 +90,13 @@ func unmountStore(base, dir string) error {
 // removeUnmounted removes a directory with everything in it, but only where
 // nothing is mounted below it.
 func removeUnmounted(dir string) error {
-	mounts, err := readMounts()
+	mounts, err := mountinfo.Read()
 	if err != nil {
 		return err
 	}
 	for _, m := range mounts {
-		if m.point == dir || strings.HasPrefix(m.point, dir+"/") {
-			return fmt.Errorf("%s is still mounted; nothing below %s is removed", m.point, dir)
+		if mountinfo.Within(m.Point, dir) {
+			return fmt.Errorf("%s is still mounted; nothing below %s is removed", m.Point, dir)
 		}
 	}
 	return os.RemoveAll(dir)

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 	"golang.org/x/sys/unix"
 )
 
@@ -130,23 +131,14 @@ func detach(point string) error {
 // mountsBelow returns the mount points at or below a directory, the newest
 // last. It looks at none of them.
 func mountsBelow(dir string) ([]string, error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
-	if err != nil {
-		return nil, err
-	}
-	return pointsBelow(string(text), dir), nil
+	table, err := mountinfo.Read()
+	return pointsBelow(table, dir), err
 }
 
-// pointsBelow does it for a text like that of mountinfo; see proc(5).
-func pointsBelow(mountinfo, dir string) (points []string) {
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
-	for line := range strings.Lines(mountinfo) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 {
-			continue
-		}
-		if point := unescape.Replace(fields[4]); point == dir || strings.HasPrefix(point, dir+"/") {
-			points = append(points, point)
+func pointsBelow(table mountinfo.Table, dir string) (points []string) {
+	for _, m := range table {
+		if mountinfo.Within(m.Point, dir) {
+			points = append(points, m.Point)
 		}
 	}
 	return points

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
 )
 
 func TestPointsBelow(t *testing.T) {
@@ -18,7 +20,7 @@ func TestPointsBelow(t *testing.T) {
 short
 `
 	want := []string{"/tmp/b/one", "/tmp/b/with space", "/tmp/b"}
-	if got := pointsBelow(text, "/tmp/b"); !slices.Equal(got, want) {
+	if got := pointsBelow(mountinfo.Parse(text), "/tmp/b"); !slices.Equal(got, want) {
 		t.Errorf("want %q, got %q", want, got)
 	}
 }
