@@ -113,6 +113,8 @@ func helperError(said string, err error) error {
 		e.Next = "unmount some, or let root raise mount_max in /etc/fuse.conf"
 	case strings.Contains(said, "write access"):
 		e.Next = "mount at a directory that you can write to"
+	case strings.Contains(said, "mtab"):
+		e.Kind, e.Next = provider.Unavailable, "it looks its mounts up in /etc/mtab; let root make that: ln -s /proc/self/mounts /etc/mtab"
 	case strings.Contains(said, "Operation not permitted"):
 		e.Next = "it must be set-user-ID root and on a filesystem that allows it, and this process must not have no_new_privs"
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -57,6 +58,55 @@ func TestRenamedParent(t *testing.T) {
 	if left, err := os.ReadDir(spec.Point); err != nil || len(left) > 0 {
 		t.Errorf("after unmounting: %v, %v", left, err)
 	}
+}
+
+// TestMountOutOfReach has mounts that are healthy and yet in the way: what is so
+// is said, and nobody is told to end a server.
+func TestMountOutOfReach(t *testing.T) {
+	testenv.RequireRoot(t)
+	w := newWorld(t)
+	if _, err := w.mount(w.spec("t")); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("none", w.point, "tmpfs", 0, "size=64k"); err != nil {
+		t.Fatal(err)
+	}
+	wants := func(what string, err error, says ...string) {
+		t.Helper()
+		for _, text := range says {
+			if !errors.Is(err, provider.Conflict) || !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: got %v, want a conflict that says %q", what, err, text)
+			}
+		}
+	}
+	_, err := w.mount(w.spec("t"))
+	wants("mounting below another mount", err, "(tmpfs) lies over it", "umount "+w.point)
+	err = w.unmount(w.point, provider.UnmountIdle)
+	wants("unmounting below another mount", err, "(tmpfs) lies over", "umount "+w.point)
+	if err := unix.Unmount(w.point, 0); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := w.mount(w.spec("t")); err != nil || !m.Already {
+		t.Errorf("with nothing over it: %+v, %v", m, err)
+	}
+	if err := w.unmount(w.point, provider.UnmountIdle); err != nil {
+		t.Fatal(err)
+	}
+
+	// A directory above it is renamed, and another takes its place.
+	before, after := filepath.Join(filepath.Dir(w.home), "before"), filepath.Join(filepath.Dir(w.home), "after")
+	w.point = filepath.Join(before, "point")
+	if err := os.MkdirAll(w.point, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.mount(w.spec("t")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(before, after), os.MkdirAll(w.point, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.mount(w.spec("other"))
+	wants("mounting where a mount was", err, "was renamed", "sandboxfs umount "+after+"/point")
 }
 
 // TestMountLivesOnElsewhere holds that unmounting ends the server also where

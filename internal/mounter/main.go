@@ -42,6 +42,7 @@ func Main() int {
 		begun.Fail(err)
 		return 1
 	}
+	signals := listen() // before the word by which others know whom to ask
 	if err := begun.Ready(); err != nil {
 		// He never learnt of the mount, so he would never unmount it.
 		s.log.WithError(err).Warn("whoever asked for the mount is gone")
@@ -50,7 +51,7 @@ func Main() int {
 		return 1
 	}
 	debug.FreeOSMemory() // the start's garbage, which an idle server would hold for good
-	s.wait()
+	s.wait(signals)
 	s.abandon()
 	s.release()
 	return 0

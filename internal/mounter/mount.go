@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sandboxfs/sandboxfs/internal/detached"
 	"github.com/sandboxfs/sandboxfs/internal/mountinfo"
@@ -27,6 +28,10 @@ func Mount(ctx context.Context, daemon string, run *rundir.Root, spec Spec) (pro
 	point, err := realPoint(ctx, given)
 	if err != nil {
 		return none, err
+	}
+	if !utf8.ValidString(point) {
+		return none, &provider.Error{Kind: provider.Invalid, Reason: fmt.Sprintf("the path %q is not UTF-8, so neither a list nor JSON could name the mount", point),
+			Next: "mount at a directory with another name"}
 	}
 	namespace, err := namespace()
 	if err != nil {
@@ -65,9 +70,12 @@ func mountLocked(ctx context.Context, daemon string, run *rundir.Root, dir *rund
 	if m, ok := table.At(spec.Point); ok && isTree(m) {
 		return already(run, spec, m)
 	}
+	if err := checkUncovered(run, dir, spec.Point, table); err != nil {
+		return none, err
+	}
 	// A server of a mount that was here and is out of sight may not have
 	// noticed yet.
-	if err := letGo(ctx, dir); err != nil {
+	if err := letGo(ctx, dir, askAgain); err != nil {
 		return none, err
 	}
 	if err := checkPoint(spec, table); err != nil {
@@ -154,6 +162,28 @@ func already(run *rundir.Root, spec Spec, m mountinfo.Mount) (provider.HostMount
 	return provider.HostMount{}, conflict
 }
 
+// checkUncovered refuses a place whose mount is in sight but not to be seen
+// there: something else lies over it, or it is at another path by now.
+func checkUncovered(run *rundir.Root, dir *rundir.Dir, point string, table mountinfo.Table) error {
+	f := found{dir: dir, pid: dir.Keeper()}
+	if f.pid == 0 || dir.ReadRecord(&f.record) != nil {
+		return nil
+	}
+	m, ok := f.locate(run, table)
+	if !ok {
+		return nil
+	}
+	if m.Point != point {
+		return &provider.Error{Kind: provider.Conflict,
+			Reason: fmt.Sprintf("the mount that was made at %s is still in use, at %s: a directory above it was renamed", point, m.Point),
+			Next:   "unmount it first: sandboxfs umount " + m.Point}
+	}
+	top, _ := table.At(point)
+	return &provider.Error{Kind: provider.Conflict,
+		Reason: fmt.Sprintf("%s is a mount of the thread %s already, and another mount (%s) lies over it", point, f.record.info("").ThreadKey(), top.Type),
+		Next:   "unmount the upper one first: umount " + point}
+}
+
 // letGoTimeout is how long a server may take to notice that its mount is out
 // of sight.
 const letGoTimeout = 10 * time.Second
@@ -161,9 +191,9 @@ const letGoTimeout = 10 * time.Second
 // askAgain is how long a server is waited for before it is asked once more.
 const askAgain = 500 * time.Millisecond
 
-// letGo has a server whose mount is out of sight give its directory back. The
-// caller holds the directory's lock.
-func letGo(ctx context.Context, dir *rundir.Dir) error {
+// letGo has a server whose mount is out of sight give its directory back, and
+// asks it once in an interval. The caller holds the directory's lock.
+func letGo(ctx context.Context, dir *rundir.Dir, interval time.Duration) error {
 	pid := dir.Keeper()
 	if pid == 0 {
 		return nil
@@ -176,7 +206,7 @@ func letGo(ctx context.Context, dir *rundir.Dir) error {
 		if err := unix.Kill(pid, lookSignal); err != nil && err != unix.ESRCH {
 			return err
 		}
-		short, stop := context.WithTimeout(ctx, askAgain)
+		short, stop := context.WithTimeout(ctx, interval)
 		err := dir.WaitDead(short)
 		stop()
 		if err == nil {

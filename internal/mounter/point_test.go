@@ -35,6 +35,7 @@ func TestRefusedPoints(t *testing.T) {
 	}{
 		{"missing", filepath.Join(root, "missing"), provider.NotFound, "mkdir -p"},
 		{"below a missing one", filepath.Join(root, "missing/x"), provider.NotFound, "mkdir -p"},
+		{"not UTF-8", dir("no\xffutf8"), provider.Invalid, `"` + root + `/no\xffutf8" is not UTF-8`},
 		{"a file", filepath.Join(root, "full/file"), provider.Invalid, "not a directory"},
 		{"below a file", filepath.Join(root, "full/file/x"), provider.Invalid, "not a directory"},
 		{"not empty", filepath.Join(root, "full"), provider.NotEmpty, "not empty"},
@@ -60,6 +61,32 @@ func TestRefusedPoints(t *testing.T) {
 	}
 	if left, _ := w.run.Mounts(); len(left) > 0 {
 		t.Errorf("%d directories are left in the runtime directory", len(left))
+	}
+}
+
+// TestUnmountWhatIsNotThere holds that nobody who unmounts is told what to
+// mount at.
+func TestUnmountWhatIsNotThere(t *testing.T) {
+	w := newWorld(t)
+	root := filepath.Dir(w.home)
+	file := filepath.Join(root, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for point, want := range map[string]struct {
+		kind provider.Kind
+		says string
+	}{
+		w.point:                          {provider.NotFound, "nothing is mounted at " + w.point},
+		filepath.Join(root, "missing"):   {provider.NotFound, "nothing is mounted"},
+		filepath.Join(root, "missing/x"): {provider.NotFound, "there is no directory " + root + "/missing/x, so nothing is mounted there"},
+		filepath.Join(file, "x"):         {provider.NotFound, "nothing is mounted"},
+		filepath.Join(file, "x/y"):       {provider.Invalid, "is not a directory"},
+	} {
+		err := w.unmount(point, provider.UnmountIdle)
+		if !errors.Is(err, want.kind) || !strings.Contains(err.Error(), want.says) || !strings.HasSuffix(err.Error(), "list the mounts: sandboxfs mount") {
+			t.Errorf("%s: got %v, want %s: %s", point, err, want.kind, want.says)
+		}
 	}
 }
 

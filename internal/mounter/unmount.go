@@ -28,7 +28,7 @@ const (
 func Unmount(ctx context.Context, run *rundir.Root, given string, how provider.UnmountMode) error {
 	point, err := realPoint(ctx, given)
 	if err != nil {
-		return err
+		return whereNothingIs(given, err)
 	}
 	f, err := mountAt(run, point)
 	if err != nil {
@@ -80,6 +80,20 @@ func mountAt(run *rundir.Root, point string) (*found, error) {
 	return hit, err
 }
 
+// whereNothingIs puts what is wrong with the path of a mount point into words
+// for whoever wants it unmounted: nothing is there to be made or chosen.
+func whereNothingIs(given string, err error) error {
+	var e *provider.Error
+	if !errors.As(err, &e) || e.Kind == provider.Timeout {
+		return err
+	}
+	e.Next = "list the mounts: sandboxfs mount"
+	if e.Kind == provider.NotFound {
+		e.Reason = fmt.Sprintf("there is no directory %s, so nothing is mounted there", given)
+	}
+	return e
+}
+
 func notOurs(given, point string) error {
 	e := &provider.Error{Kind: provider.NotFound, Reason: "nothing is mounted at " + given, Next: "list the mounts: sandboxfs mount"}
 	if table, err := mountinfo.Read(); err == nil {
@@ -110,7 +124,7 @@ func unmountLocked(ctx context.Context, run *rundir.Root, f *found, how provider
 	}
 	switch {
 	case how == provider.UnmountLazy:
-		return letGo(ctx, f.dir)
+		return letGo(ctx, f.dir, askAgain)
 	case err != nil:
 		return nil // it ended meanwhile
 	}
@@ -128,7 +142,8 @@ func unmountEntry(run *rundir.Root, f *found, how provider.UnmountMode) error {
 		return f.elsewhere()
 	}
 	if top, _ := table.At(m.Point); top != m {
-		return &provider.Error{Kind: provider.Conflict, Reason: "another mount lies over the one at " + m.Point, Next: "unmount that first"}
+		return &provider.Error{Kind: provider.Conflict, Reason: fmt.Sprintf("another mount (%s) lies over the one at %s", top.Type, m.Point),
+			Next: "unmount that first: umount " + m.Point}
 	}
 	err = detach(m.Point, how)
 	if !errors.Is(err, provider.Conflict) {

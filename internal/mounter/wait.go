@@ -15,15 +15,23 @@ import (
 // sight and whether it can be found.
 const lookInterval = 10 * time.Second
 
+// listen keeps the signals that the server is asked and ended by. One that
+// comes before somebody waits for it is kept too, and not lost: a server that
+// is asked in its first moment, while it still cleans up after its start, would
+// look only at the next interval.
+func listen() <-chan os.Signal {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, lookSignal)
+	return signals
+}
+
 // wait returns when the connection has ended or the server is told to end.
-func (s *server) wait() {
+func (s *server) wait(signals <-chan os.Signal) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		s.server.Wait()
 	}()
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, lookSignal)
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
 	for {
