@@ -135,7 +135,7 @@ var flagValues = map[string][]string{
 	"net": {provider.NetHost, provider.NetNone}, "tier": {provider.TierIsolated, provider.TierHost},
 	"view": {provider.ViewOperator, provider.ViewAgent}, "ownership": {provider.OwnershipOwner, provider.OwnershipPreserve},
 	"workdir": {mapping.Workspace, mapping.Uploads, mapping.Outputs}, "C": {mapping.Workspace, mapping.Uploads, mapping.Outputs},
-	"config": {anyFiles}, "timeout": {"30s", "10m", "1h", "0"},
+	"config": {anyFiles}, "timeout": {"30s", "10m", "1h", "0"}, "max-output": {"10k", "1M", "0"},
 }
 
 func (c *completion) candidates(ctx context.Context) []string {

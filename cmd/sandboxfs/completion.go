@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -27,7 +26,7 @@ func completionCommand() *cli.Command {
 			if !ok || c.NArg() != 1 {
 				return usageError{"name a shell: sandboxfs completion bash|zsh|fish"}
 			}
-			_, err := fmt.Fprint(os.Stdout, strings.ReplaceAll(script, "COMPLETE", completeVerb))
+			_, err := fmt.Fprint(c.App.Writer, strings.ReplaceAll(script, "COMPLETE", completeVerb))
 			return err
 		},
 	}

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -29,9 +28,7 @@ func configCommand() *cli.Command {
 			ArgsUsage: "[FILE]",
 			Flags: []cli.Flag{jsonFlag(),
 				&cli.BoolFlag{Name: "force", Usage: "replace a file that is there"}},
-			OnUsageError:    wrongUsage,
-			HideHelpCommand: true,
-			Action:          func(c *cli.Context) error { return inJSON(c, initConfig(c)) },
+			Action: func(c *cli.Context) error { return inJSON(c, initConfig(c)) },
 		}},
 	}
 }
@@ -45,9 +42,9 @@ func showConfig(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("json") {
-		err = printConfigJSON(cfg)
+		err = printConfigJSON(c, cfg)
 	} else {
-		err = printConfig(cfg)
+		err = printConfig(c, cfg)
 	}
 	if err != nil {
 		return err
@@ -57,27 +54,25 @@ func showConfig(c *cli.Context) error {
 	return err
 }
 
-func printConfigJSON(cfg *config.Config) error {
-	out := json.NewEncoder(os.Stdout)
-	out.SetEscapeHTML(false)
+func printConfigJSON(c *cli.Context, cfg *config.Config) error {
 	for _, v := range cfg.Values() {
-		if err := out.Encode(v); err != nil {
+		if err := printJSON(c, v); err != nil {
 			return err
 		}
 	}
 	for _, v := range cfg.Unknown {
-		if err := out.Encode(struct {
+		if err := printJSON(c, struct {
 			config.Value
 			Unknown bool `json:"unknown"`
 		}{v, true}); err != nil {
 			return err
 		}
 	}
-	return out.Encode(map[string]string{"file": cfg.File})
+	return printJSON(c, map[string]string{"file": cfg.File})
 }
 
-func printConfig(cfg *config.Config) error {
-	t := newTable(os.Stdout, "KEY", "VALUE", "FROM")
+func printConfig(c *cli.Context, cfg *config.Config) error {
+	t := newTable(c.App.Writer, "KEY", "VALUE", "FROM")
 	for _, v := range cfg.Values() {
 		t.row(v.Key, v.Text(), v.Origin)
 	}
@@ -91,7 +86,7 @@ func printConfig(cfg *config.Config) error {
 	if file == "" {
 		file = "none was found"
 	}
-	_, err := fmt.Println("\nConfiguration file:", file)
+	_, err := fmt.Fprintln(c.App.Writer, "\nConfiguration file:", file)
 	return err
 }
 
@@ -103,7 +98,7 @@ func initConfig(c *cli.Context) error {
 	}
 	name := c.Args().First()
 	if name == "-" {
-		_, err := fmt.Print(config.Sample())
+		_, err := fmt.Fprint(c.App.Writer, config.Sample())
 		return err
 	}
 	if name == "" {
@@ -122,9 +117,9 @@ func initConfig(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("json") {
-		return json.NewEncoder(os.Stdout).Encode(map[string]string{"file": name})
+		return printJSON(c, map[string]string{"file": name})
 	}
-	_, err := fmt.Println(name)
+	_, err := fmt.Fprintln(c.App.Writer, name)
 	return err
 }
 

@@ -46,6 +46,9 @@ func cp(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkStreams(sources, to); err != nil {
+		return err
+	}
 	p, err := open(c.Context, c)
 	if err != nil {
 		return err
@@ -105,6 +108,21 @@ func placesOf(c *cli.Context) (sources []place, to place, err error) {
 		}
 	}
 	return sources, to, nil
+}
+
+// checkStreams refuses a "-" behind which there is no stream.
+func checkStreams(sources []place, to place) error {
+	if to.stream {
+		if err := checkNamed(os.Stdout); err != nil {
+			return fmt.Errorf("standard output, to which - copies, %w", err)
+		}
+	}
+	if sources[0].stream {
+		if err := checkNamed(os.Stdin); err != nil {
+			return fmt.Errorf("standard input, of which - copies, %w; give it as </dev/null for an empty file", err)
+		}
+	}
+	return nil
 }
 
 // copyJob is one run of the verb.

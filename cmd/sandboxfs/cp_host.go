@@ -226,5 +226,9 @@ func archiveTo(ctx context.Context, src *copySource, m *meter) error {
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(err, w.Close())
+	closed := w.Close()
+	if err != nil && closed != nil && err.Error() == closed.Error() {
+		return err // of the same full disk
+	}
+	return errors.Join(err, closed)
 }

@@ -3,11 +3,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -56,9 +54,9 @@ func diagnose(c *cli.Context) error {
 		var err error
 		worst, err = doctor.Run(ctx, o, func(f doctor.Finding) {
 			if c.Bool("json") {
-				json.NewEncoder(os.Stdout).Encode(f)
+				printJSON(c, f)
 			} else {
-				printFinding(os.Stdout, f)
+				printFinding(c.App.Writer, f)
 			}
 		})
 		done <- err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/sandboxfs/sandboxfs/internal/config"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
@@ -68,8 +69,8 @@ func inSession(c *cli.Context, cmd *provider.Command) error {
 func execFlags() []cli.Flag {
 	return append([]cli.Flag{
 		userFlag(), providerFlag(),
-		&cli.DurationFlag{Name: "timeout", Usage: "end the command after this `time`; 0 for never", DefaultText: "10m0s"},
-		&cli.Int64Flag{Name: "max-output", Usage: "bound each stream to `BYTES`, keeping head and tail; 0 for no bound"},
+		&cli.StringFlag{Name: "timeout", Usage: "end the command after this `time`: seconds, or 30s, 10m; 0 for never", DefaultText: "10m"},
+		&cli.StringFlag{Name: "max-output", Usage: "bound each stream to this `size`: bytes, or 10k, 1MiB; head and tail are kept; 0 for no bound", DefaultText: "0"},
 		&cli.StringFlag{Name: "workdir", Aliases: []string{"C"}, Usage: "working `directory`, a virtual path (default: the workspace)"},
 		&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "set `KEY=VALUE` in the command's environment; may be repeated"},
 		&cli.BoolFlag{Name: "tty", Aliases: []string{"t"}, Usage: "give the command a terminal"},
@@ -92,14 +93,17 @@ func commandFrom(c *cli.Context, argv []string) (provider.Command, error) {
 	if timeout == 0 {
 		timeout = -1
 	}
-	if c.Int64("max-output") < 0 {
-		return provider.Command{}, usageError{"--max-output must not be negative; 0 means no bound"}
+	var maxOutput int64
+	if size := c.String("max-output"); size != "" {
+		if maxOutput, err = config.ParseBytes(size); err != nil {
+			return provider.Command{}, usageError{"--max-output " + err.Error()}
+		}
 	}
 	if dir := c.String("workdir"); dir != "" && !strings.HasPrefix(dir, "/") {
 		return provider.Command{}, usageError{fmt.Sprintf("-C %s: give an absolute virtual path such as /mnt/user-data/outputs", dir)}
 	}
 	cmd := provider.Command{
-		Argv: argv, Dir: c.String("workdir"), Env: env, Timeout: timeout, MaxOutput: c.Int64("max-output"),
+		Argv: argv, Dir: c.String("workdir"), Env: env, Timeout: timeout, MaxOutput: maxOutput,
 		Stdin: stdinOf(c),
 	}
 	if c.Bool("tty") {

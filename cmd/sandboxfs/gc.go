@@ -3,10 +3,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
@@ -23,8 +21,8 @@ func gcCommand() *cli.Command {
 }
 
 func gc(c *cli.Context) error {
-	if c.Args().Present() {
-		return usageError{fmt.Sprintf("gc takes no argument, but got %q", c.Args().First())}
+	if err := noArguments(c); err != nil {
+		return err
 	}
 	p, err := openToManage(c.Context, c)
 	if err != nil {
@@ -35,12 +33,11 @@ func gc(c *cli.Context) error {
 		return errors.New("this provider leaves nothing to remove")
 	}
 	removed, err := collector.Collect(c.Context)
-	out := json.NewEncoder(os.Stdout)
 	for _, r := range removed {
 		if c.Bool("json") {
-			out.Encode(r)
+			printJSON(c, r)
 		} else {
-			fmt.Println(r)
+			fmt.Fprintln(c.App.Writer, r)
 		}
 	}
 	return err

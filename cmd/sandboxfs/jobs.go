@@ -4,10 +4,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
@@ -38,39 +37,34 @@ func jobs(c *cli.Context) error {
 		return usageError{"an ID names its session; give --stop without --session"}
 	}
 	sandbox, err := find(c)
-	switch {
-	case errors.Is(err, provider.NotFound) && len(stop) == 0:
-		return nil // no sandbox, no job
-	case err != nil:
-		return err
+	none := errors.Is(err, provider.NotFound) && len(stop) == 0
+	if none {
+		err = checkThread(c)
 	}
-	keeper, ok := sandbox.(provider.JobKeeper)
-	if !ok {
-		return errors.New("sandboxes of this provider keep no jobs")
-	}
-	if len(stop) > 0 {
-		return stopJobs(c, keeper, stop)
-	}
-	all, err := keeper.Jobs(c.Context)
 	if err != nil {
 		return err
 	}
-	t := newTable(os.Stdout, "JOB", "SESSION", "PROCESSES", "STARTED", "COMMAND")
-	out := json.NewEncoder(os.Stdout)
-	for _, j := range all {
-		if name := c.String("session"); name != "" && name != j.Session {
-			continue
-		}
-		if !c.Bool("json") {
-			t.row(j.ID, j.Session, j.Processes, j.Started, j.Command)
-		} else if err := out.Encode(j); err != nil {
-			return err
-		}
+	keeper, ok := sandbox.(provider.JobKeeper)
+	var all []provider.Job
+	switch {
+	case none: // no sandbox, no job
+	case !ok:
+		err = errors.New("sandboxes of this provider keep no jobs")
+	case len(stop) > 0:
+		return stopJobs(c, keeper, stop)
+	default:
+		all, err = keeper.Jobs(c.Context)
 	}
-	if c.Bool("json") {
-		return nil
+	if err != nil {
+		return err
 	}
-	return t.flush()
+	if name := c.String("session"); name != "" {
+		all = slices.DeleteFunc(all, func(j provider.Job) bool { return j.Session != name })
+	}
+	header := []string{"JOB", "SESSION", "PROCESSES", "STARTED", "COMMAND"}
+	return printRows(c, all, header, func(j provider.Job) []any {
+		return []any{j.ID, j.Session, j.Processes, j.Started, j.Command}
+	})
 }
 
 // stopJobs goes on past a job that is not there.
@@ -80,7 +74,7 @@ func stopJobs(c *cli.Context, keeper provider.JobKeeper, ids []string) error {
 		err := keeper.StopJob(c.Context, id)
 		errs = append(errs, err)
 		if err == nil && c.Bool("json") {
-			json.NewEncoder(os.Stdout).Encode(map[string]string{"job": id, "state": "stopped"})
+			printJSON(c, map[string]string{"job": id, "state": "stopped"})
 		}
 	}
 	return errors.Join(errs...)
@@ -101,4 +95,26 @@ func find(c *cli.Context) (provider.Sandbox, error) {
 		return nil, fmt.Errorf("this provider cannot look at a sandbox without starting it")
 	}
 	return finder.Find(c.Context, key)
+}
+
+// checkThread demands that a thread exists, so that an empty list is an honest
+// answer. Kind: not found.
+func checkThread(c *cli.Context) error {
+	key, err := keyOf(c)
+	if err != nil {
+		return err
+	}
+	p, err := openToManage(c.Context, c)
+	if err != nil {
+		return err
+	}
+	opener, ok := p.(provider.DataDirOpener)
+	if !ok {
+		return nil // its threads are nowhere but in their sandboxes
+	}
+	dir, err := opener.OpenDataDir(c.Context, key)
+	if err != nil {
+		return err
+	}
+	return dir.Close()
 }

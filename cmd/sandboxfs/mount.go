@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -59,7 +58,7 @@ func mount(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("json") {
-		return json.NewEncoder(os.Stdout).Encode(m)
+		return printJSON(c, m)
 	}
 	if m.NewThread {
 		fmt.Fprintf(os.Stderr, "sandboxfs: the thread %s is new; its directories were made\n", m.ThreadKey())
@@ -75,20 +74,10 @@ func listMounts(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		out := json.NewEncoder(os.Stdout)
-		for _, m := range mounts {
-			if err := out.Encode(m); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	t := newTable(os.Stdout, "THREAD", "USER", "VIEW", "OWNERSHIP", "FOR", "STATE", "MOUNTPOINT")
-	for _, m := range mounts {
-		t.row(m.Thread, m.User, m.View, m.Ownership, m.Audience, m.State, m.Point)
-	}
-	return t.flush()
+	header := []string{"THREAD", "USER", "VIEW", "OWNERSHIP", "FOR", "STATE", "MOUNTPOINT"}
+	return printRows(c, mounts, header, func(m provider.HostMount) []any {
+		return []any{m.Thread, m.User, m.View, m.Ownership, m.Audience, m.State, m.Point}
+	})
 }
 
 // hostMounts returns the mounts of the chosen provider and, where --user is

@@ -98,3 +98,26 @@ func strayArgument(c *cli.Context, arg string) error {
 	}
 	return usageError{fmt.Sprintf("%q is one argument too many; see: sandboxfs %s --help", arg, c.Command.Name)}
 }
+
+// noArguments refuses arguments of a verb that takes none.
+func noArguments(c *cli.Context) error {
+	if !c.Args().Present() {
+		return nil
+	}
+	return usageError{fmt.Sprintf("%s takes no argument, but got %q", c.Command.Name, c.Args().First())}
+}
+
+// onlyFilters does so for a verb that lists, and looks at its filter --user.
+func onlyFilters(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	user := c.String("user")
+	if user == "" {
+		return nil
+	}
+	if err := mapping.ValidateID("user", user); err != nil {
+		return usageError{err.Error()}
+	}
+	return nil
+}

@@ -3,13 +3,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
 	"time"
 
-	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
 )
@@ -26,36 +22,25 @@ func psCommand() *cli.Command {
 }
 
 func ps(c *cli.Context) error {
-	if c.Args().Present() {
-		return usageError{fmt.Sprintf("ps takes no argument, but got %q", c.Args().First())}
-	}
-	if user := c.String("user"); user != "" {
-		if err := mapping.ValidateID("user", user); err != nil {
-			return usageError{err.Error()}
-		}
+	if err := onlyFilters(c); err != nil {
+		return err
 	}
 	infos, err := list(c)
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		out := json.NewEncoder(os.Stdout)
-		for _, info := range infos {
-			if err := out.Encode(info); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	t := newTable(os.Stdout, "THREAD", "USER", "PROVIDER", "STATE", "COMMANDS", "JOBS", "IDLE", "TIER", "NET")
-	for _, i := range infos {
+	header := []string{"THREAD", "USER", "PROVIDER", "STATE", "COMMANDS", "JOBS", "IDLE", "TIER", "NET"}
+	return printRows(c, infos, header, func(i provider.Info) []any {
 		idle := "-"
 		if i.State == "idle" {
-			idle = time.Duration(i.IdleSeconds * float64(time.Second)).Round(time.Second).String()
+			idle = idleText(i.IdleSeconds)
 		}
-		t.row(i.Thread, i.User, i.Provider, i.State, i.Commands, i.Jobs, idle, i.Isolation["tier"], i.Isolation["net"])
-	}
-	return t.flush()
+		return []any{i.Thread, i.User, i.Provider, i.State, i.Commands, i.Jobs, idle, i.Isolation["tier"], i.Isolation["net"]}
+	})
+}
+
+func idleText(seconds float64) string {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
 
 // list returns the sandboxes of the chosen provider and, where --user is

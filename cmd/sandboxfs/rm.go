@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -74,7 +73,7 @@ func rm(c *cli.Context) error {
 			continue
 		}
 		if c.Bool("json") {
-			json.NewEncoder(os.Stdout).Encode(map[string]string{"thread": key.Thread, "user": key.User, "state": "removed"})
+			printJSON(c, map[string]string{"thread": key.Thread, "user": key.User, "state": "removed"})
 		}
 	}
 	return errors.Join(errs...)

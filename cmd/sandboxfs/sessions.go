@@ -3,11 +3,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
@@ -31,43 +28,37 @@ func sessions(c *cli.Context) error {
 	if err := onlyThread(c); err != nil {
 		return err
 	}
+	names := c.StringSlice("close")
 	sandbox, err := find(c)
-	switch {
-	case errors.Is(err, provider.NotFound):
-		return nil // no sandbox, no session
-	case err != nil:
-		return err
+	none := errors.Is(err, provider.NotFound) && len(names) == 0
+	if none {
+		err = checkThread(c)
 	}
-	s, ok := sandbox.(provider.Sessioner)
-	if !ok {
-		return errors.New("sandboxes of this provider keep no sessions")
-	}
-	if names := c.StringSlice("close"); len(names) > 0 {
-		return closeSessions(c, s, names)
-	}
-	infos, err := s.Sessions(c.Context)
 	if err != nil {
 		return err
 	}
-	t := newTable(os.Stdout, "SESSION", "STATE", "COMMANDS", "JOBS", "IDLE", "DIRECTORY")
-	out := json.NewEncoder(os.Stdout)
-	for _, i := range infos {
-		if c.Bool("json") {
-			if err := out.Encode(i); err != nil {
-				return err
-			}
-			continue
-		}
+	s, ok := sandbox.(provider.Sessioner)
+	var infos []provider.SessionInfo
+	switch {
+	case none: // no sandbox, no session
+	case !ok:
+		err = errors.New("sandboxes of this provider keep no sessions")
+	case len(names) > 0:
+		return closeSessions(c, s, names)
+	default:
+		infos, err = s.Sessions(c.Context)
+	}
+	if err != nil {
+		return err
+	}
+	header := []string{"SESSION", "STATE", "COMMANDS", "JOBS", "IDLE", "DIRECTORY"}
+	return printRows(c, infos, header, func(i provider.SessionInfo) []any {
 		idle := "-"
 		if i.State == "ready" {
-			idle = time.Duration(i.IdleSeconds * float64(time.Second)).Round(time.Second).String()
+			idle = idleText(i.IdleSeconds)
 		}
-		t.row(i.Name, i.State, i.Commands, i.Jobs, idle, i.Dir)
-	}
-	if c.Bool("json") {
-		return nil
-	}
-	return t.flush()
+		return []any{i.Name, i.State, i.Commands, i.Jobs, idle, i.Dir}
+	})
 }
 
 func closeSessions(c *cli.Context, s provider.Sessioner, names []string) error {
@@ -79,7 +70,7 @@ func closeSessions(c *cli.Context, s provider.Sessioner, names []string) error {
 		err := s.CloseSession(c.Context, name)
 		errs = append(errs, err)
 		if err == nil && c.Bool("json") {
-			json.NewEncoder(os.Stdout).Encode(map[string]string{"session": name, "state": "closed"})
+			printJSON(c, map[string]string{"session": name, "state": "closed"})
 		}
 	}
 	return errors.Join(errs...)

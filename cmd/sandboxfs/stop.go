@@ -3,10 +3,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
@@ -69,9 +67,9 @@ func stopKeys(c *cli.Context, keys ...mapping.Key) error {
 		}
 		if c.Bool("json") {
 			key := key.Normalize()
-			json.NewEncoder(os.Stdout).Encode(map[string]string{"thread": key.Thread, "user": key.User, "state": "stopped"})
+			printJSON(c, map[string]string{"thread": key.Thread, "user": key.User, "state": "stopped"})
 		} else if c.Bool("all") {
-			fmt.Println(key) // in a form that every verb takes
+			fmt.Fprintln(c.App.Writer, key) // in a form that every verb takes
 		}
 	}
 	return errors.Join(errs...)

@@ -13,8 +13,8 @@ type style struct{ on bool }
 // styleOf allows colour on a terminal, unless the environment says otherwise
 // (NO_COLOR, see no-color.org, or a terminal without colours).
 func styleOf(out io.Writer) style {
-	f, ok := out.(*os.File)
-	return style{on: ok && isTerminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	f := fileOf(out)
+	return style{on: f != nil && isTerminal(f) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
 func (s style) bold(text string) string   { return s.sgr("1", text) }
@@ -48,7 +48,7 @@ const defaultWidth = 80
 
 // widthOf is the width of a terminal in columns.
 func widthOf(out io.Writer) int {
-	if f, ok := out.(*os.File); ok {
+	if f := fileOf(out); f != nil {
 		if size := termSize(f); size != nil && size.Col > 0 {
 			return int(size.Col)
 		}

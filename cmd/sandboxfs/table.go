@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,7 +54,7 @@ func (t *table) flush() error {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	if f, ok := t.out.(*os.File); ok && isTerminal(f) {
+	if f := fileOf(t.out); f != nil && isTerminal(f) {
 		fit(widths, widthOf(t.out))
 	}
 	s := styleOf(t.out)

@@ -3,13 +3,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
 	"time"
 
-	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
 	"github.com/urfave/cli/v2"
 )
@@ -29,13 +25,8 @@ func threadsCommand() *cli.Command {
 }
 
 func threads(c *cli.Context) error {
-	if c.Args().Present() {
-		return usageError{fmt.Sprintf("threads takes no argument, but got %q", c.Args().First())}
-	}
-	if user := c.String("user"); user != "" {
-		if err := mapping.ValidateID("user", user); err != nil {
-			return usageError{err.Error()}
-		}
+	if err := onlyFilters(c); err != nil {
+		return err
 	}
 	p, err := open(c.Context, c)
 	if err != nil {
@@ -49,34 +40,20 @@ func threads(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("json") {
-		out := json.NewEncoder(os.Stdout)
-		for _, info := range infos {
-			if err := out.Encode(info); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return printThreads(infos, c.Bool("size"))
-}
-
-func printThreads(infos []provider.ThreadInfo, sizes bool) error {
+	sizes := c.Bool("size")
 	header := []string{"THREAD", "USER", "STATE", "CHANGED"}
 	if sizes {
 		header = append(header, "SIZE", "FILES")
 	}
-	t := newTable(os.Stdout, header...)
-	for _, i := range infos {
+	return printRows(c, infos, header, func(i provider.ThreadInfo) []any {
 		changed := i.Changed
 		if at, err := time.Parse(time.RFC3339, i.Changed); err == nil {
 			changed = at.Local().Format("2006-01-02 15:04")
 		}
-		row := []any{i.Thread, i.User, i.State, changed}
+		cells := []any{i.Thread, i.User, i.State, changed}
 		if sizes {
-			row = append(row, bytesText(*i.Bytes), *i.Files)
+			cells = append(cells, bytesText(*i.Bytes), *i.Files)
 		}
-		t.row(row...)
-	}
-	return t.flush()
+		return cells
+	})
 }

@@ -3,10 +3,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -55,9 +53,9 @@ func umount(c *cli.Context) error {
 			continue
 		}
 		if c.Bool("json") {
-			json.NewEncoder(os.Stdout).Encode(map[string]string{"mountpoint": point, "state": "unmounted"})
+			printJSON(c, map[string]string{"mountpoint": point, "state": "unmounted"})
 		} else if len(points) > 1 || c.Bool("all") {
-			fmt.Println(point)
+			fmt.Fprintln(c.App.Writer, point)
 		}
 	}
 	return errors.Join(errs...)

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/sandboxfs/sandboxfs/internal/version"
 	"github.com/urfave/cli/v2"
@@ -18,15 +16,19 @@ func versionCommand() *cli.Command {
 		Usage:    "say which build this is",
 		Flags:    []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return inJSON(c, usageError{fmt.Sprintf("version takes no argument, but got %q", c.Args().First())})
+			if err := noArguments(c); err != nil {
+				return inJSON(c, err)
 			}
-			v := version.Get()
-			if c.Bool("json") {
-				return json.NewEncoder(os.Stdout).Encode(v)
-			}
-			_, err := fmt.Printf("sandboxfs %s (%s, %s)\n", v.Version, v.Go, v.Platform)
-			return err
+			return inJSON(c, printVersion(c))
 		},
 	}
+}
+
+func printVersion(c *cli.Context) error {
+	v := version.Get()
+	if c.Bool("json") {
+		return printJSON(c, v)
+	}
+	_, err := fmt.Fprintf(c.App.Writer, "sandboxfs %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+	return err
 }

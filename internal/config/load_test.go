@@ -282,7 +282,7 @@ func TestBytes(t *testing.T) {
 		"0": 0, "1024": 1024, "10GiB": 10 << 30, "500M": 500 << 20, "500MB": 500e6, "1k": 1024, "1 KiB": 1024, "1.5G": 3 << 29, "2TB": 2e12, "7b": 7, "1P": 1 << 50,
 		"": -1, "-1": -1, "G": -1, "1e3": -1, "0x10": -1, "1.2.3": -1, "9223372036854775807": 1<<63 - 1, "9223372036854775808": -1, "9999999P": -1, "NaN": -1, "Inf": -1, "1GiBi": -1, "1 0": -1,
 	} {
-		got, err := parseBytes(text)
+		got, err := ParseBytes(text)
 		if want < 0 && err == nil || want >= 0 && (err != nil || got != want) {
 			t.Errorf("%q = %d, %v; want %d", text, got, err, want)
 		}

@@ -49,7 +49,7 @@ func (k Key) scalar(text, home string) (any, error) {
 	case Seconds:
 		return parseSeconds(text)
 	case Bytes:
-		return parseBytes(text)
+		return ParseBytes(text)
 	case Text:
 		return text, nil
 	}
@@ -104,7 +104,10 @@ func units() map[string]float64 {
 	return u
 }
 
-func parseBytes(text string) (int64, error) {
+// ParseBytes reads a number of bytes with a unit or without, as a value of the
+// type [Bytes] is written: "10k" and "10KiB" are 10240, "10kB" is 10000. The
+// error says what is right and quotes the text, and begins with "must be".
+func ParseBytes(text string) (int64, error) {
 	bad := fmt.Errorf("must be a number of bytes, with a unit or without, such as 10GiB, 500M (1024 based), 2GB (1000 based), and not negative; not %s", quote(text))
 	digits := strings.TrimRight(text, "BbKkMmGgTtPpIi ")
 	unit, ok := units()[strings.ToLower(strings.TrimSpace(text[len(digits):]))]

@@ -113,6 +113,9 @@ var faults = map[string]fault{
 		os.Setenv("PATH", dir)
 		return errors.Join(openFuseToAll(0o666), os.WriteFile(dir+"/fusermount3", []byte("#!/bin/sh\n"), 0o755))
 	}, want: map[string][]string{"fusermount": {"warn", "not set-uid", "chmod 4755"}}},
+	"no /etc/mtab": {user: true, spoil: func(string) error {
+		return errors.Join(openFuseToAll(0o666), unix.Mount("tmpfs", "/etc", "tmpfs", 0, "size=64k"))
+	}, want: map[string][]string{"fusermount": {"warn", "no /etc/mtab", "as root: ln -s"}, "sandbox": nil}},
 	"no control groups": {spoil: func(string) error {
 		return unix.Mount("tmpfs", "/sys/fs/cgroup", "tmpfs", 0, "size=64k")
 	}, want: map[string][]string{"cgroups": {"warn", "no cgroup can be had", "systemd-run --user"}, "sandbox": {"ok"}}},

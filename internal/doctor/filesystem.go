@@ -22,47 +22,27 @@ type kind struct {
 	trust trust
 }
 
+// kinds are the file systems that are known, by their number.
+var kinds = map[uint32]kind{
+	unix.EXT4_SUPER_MAGIC: {"ext4", onDisk}, unix.XFS_SUPER_MAGIC: {"xfs", onDisk},
+	unix.BTRFS_SUPER_MAGIC: {"btrfs", onDisk}, unix.F2FS_SUPER_MAGIC: {"f2fs", onDisk},
+	unix.OVERLAYFS_SUPER_MAGIC: {"overlay", onDisk}, zfsMagic: {"zfs", onDisk}, bcachefsMagic: {"bcachefs", onDisk},
+
+	unix.TMPFS_MAGIC: {"tmpfs", vanishes}, unix.RAMFS_MAGIC: {"ramfs", vanishes},
+
+	unix.NFS_SUPER_MAGIC: {"nfs", network}, unix.CEPH_SUPER_MAGIC: {"ceph", network},
+	unix.SMB_SUPER_MAGIC: {"smb", network}, unix.CIFS_SUPER_MAGIC: {"smb", network}, unix.SMB2_SUPER_MAGIC: {"smb", network},
+	unix.AFS_SUPER_MAGIC: {"afs", network}, unix.AFS_FS_MAGIC: {"afs", network}, unix.CODA_SUPER_MAGIC: {"coda", network},
+	unix.OCFS2_SUPER_MAGIC: {"ocfs2", network}, unix.V9FS_MAGIC: {"9p", network},
+	lustreMagic: {"lustre", network}, gfs2Magic: {"gfs2", network},
+
+	unix.FUSE_SUPER_MAGIC: {"fuse", unknown},
+}
+
 // kindOf names a file system by the number that statfs(2) gives.
 func kindOf(magic int64) kind {
-	switch uint32(magic) {
-	case unix.EXT4_SUPER_MAGIC:
-		return kind{"ext4", onDisk}
-	case unix.XFS_SUPER_MAGIC:
-		return kind{"xfs", onDisk}
-	case unix.BTRFS_SUPER_MAGIC:
-		return kind{"btrfs", onDisk}
-	case unix.F2FS_SUPER_MAGIC:
-		return kind{"f2fs", onDisk}
-	case unix.OVERLAYFS_SUPER_MAGIC:
-		return kind{"overlay", onDisk}
-	case zfsMagic:
-		return kind{"zfs", onDisk}
-	case bcachefsMagic:
-		return kind{"bcachefs", onDisk}
-	case unix.TMPFS_MAGIC:
-		return kind{"tmpfs", vanishes}
-	case unix.RAMFS_MAGIC:
-		return kind{"ramfs", vanishes}
-	case unix.NFS_SUPER_MAGIC:
-		return kind{"nfs", network}
-	case unix.SMB_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC:
-		return kind{"smb", network}
-	case unix.CEPH_SUPER_MAGIC:
-		return kind{"ceph", network}
-	case unix.AFS_SUPER_MAGIC, unix.AFS_FS_MAGIC:
-		return kind{"afs", network}
-	case unix.CODA_SUPER_MAGIC:
-		return kind{"coda", network}
-	case unix.OCFS2_SUPER_MAGIC:
-		return kind{"ocfs2", network}
-	case unix.V9FS_MAGIC:
-		return kind{"9p", network}
-	case lustreMagic:
-		return kind{"lustre", network}
-	case gfs2Magic:
-		return kind{"gfs2", network}
-	case unix.FUSE_SUPER_MAGIC:
-		return kind{"fuse", unknown}
+	if k, ok := kinds[uint32(magic)]; ok {
+		return k
 	}
 	return kind{fmt.Sprintf("a file system of the unknown kind %#x", uint32(magic)), unknown}
 }

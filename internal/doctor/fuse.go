@@ -22,7 +22,7 @@ func checkFuseDevice(m *machine) Finding {
 		return fail("stat "+fuseDevice+": "+err.Error(), noSandbox, "")
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFCHR {
-		return fail(fuseDevice+" is no device", noSandbox, "make it anew: 'rm /dev/fuse; mknod -m 0666 /dev/fuse c 10 229'")
+		return fail(fuseDevice+" is no device", noSandbox, "make it anew, as root: 'rm /dev/fuse; mknod -m 0666 /dev/fuse c 10 229'")
 	}
 	detail := fmt.Sprintf("%s can be opened, mode %04o", fuseDevice, st.Mode&0o7777)
 	if m.root() && st.Mode&0o006 != 0o006 {

@@ -13,6 +13,7 @@ import (
 
 const (
 	fuseConf        = "/etc/fuse.conf"
+	mtab            = "/etc/mtab"
 	lostHostMounts  = "ordinary users' trees mounted on the host (sandboxes need no fusermount3)"
 	lostOtherReader = "other users, containers and services cannot look into an ordinary user's mounts"
 )
@@ -46,6 +47,10 @@ func checkFusermount(m *machine) Finding {
 	if n, err := unix.PrctlRetInt(unix.PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0); err == nil && n == 1 {
 		return m.forUsers("set-uid programs have no effect here (no_new_privs)", lostHostMounts,
 			"start the service without NoNewPrivileges, the container without 'no-new-privileges'")
+	}
+	if err := unix.Stat(mtab, &st); err != nil {
+		return m.forUsers(fmt.Sprintf("there is no %s, in which %s looks up what it shall unmount", mtab, program), "unmounting of ordinary users' trees on the host",
+			"as root: ln -s /proc/self/mounts "+mtab)
 	}
 	return ok(path + ", set-uid root")
 }

@@ -45,14 +45,15 @@ func Main() int {
 		begun.Fail(told(err))
 		return 1
 	}
-	// Whoever looks from now on finds a keeper that is ready.
+	// Whoever looks from now on finds a keeper that is ready, to be ended too.
+	signals := listen()
 	if err := begun.Ready(); err != nil {
 		log.WithError(err).Warn("whoever asked for the sandbox is gone")
 	}
 	// The start's garbage, which an idle keeper would hold for good; not now,
 	// when the first command wants the processor.
 	free := time.AfterFunc(quietAfter, debug.FreeOSMemory)
-	k.wait()
+	k.wait(signals)
 	free.Stop()
 	k.close()
 	return 0

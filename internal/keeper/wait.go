@@ -11,8 +11,15 @@ import (
 // lookInterval is how often a keeper looks whether it can still be found.
 const lookInterval = 10 * time.Second
 
+// listen keeps a signal that comes before somebody waits for it.
+func listen() <-chan os.Signal {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	return signals
+}
+
 // wait returns when the sandbox has ended or is told to end.
-func (k *keeper) wait() {
+func (k *keeper) wait(signals <-chan os.Signal) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -20,8 +27,6 @@ func (k *keeper) wait() {
 			k.log.WithError(err).Info("the sandbox ended")
 		}
 	}()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	look := time.NewTicker(lookInterval)
 	defer look.Stop()
 	for {
