@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -51,12 +53,28 @@ type childSpec struct {
 	Home, RunDir string
 	// Stuck makes mkdir(2) wait until the process is told "go on".
 	Stuck bool
+	// Panics makes some calls panic (panicQuota).
+	Panics bool
 }
+
+// failures counts what the server logs as an error.
+type failures struct{ atomic.Int64 }
+
+func (*failures) Levels() []logrus.Level { return []logrus.Level{logrus.ErrorLevel} }
+
+func (f *failures) Fire(*logrus.Entry) error { f.Add(1); return nil }
 
 func TestMain(m *testing.M) {
 	if spec := os.Getenv(childEnv); spec != "" {
 		if err := serveChild(spec); err != nil {
 			fmt.Fprintln(os.Stderr, "serving process:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if dir := os.Getenv(storeEnv); dir != "" {
+		if err := serveStore(dir); err != nil {
+			fmt.Fprintln(os.Stderr, "store:", err)
 			os.Exit(1)
 		}
 		return
@@ -67,7 +85,7 @@ func TestMain(m *testing.M) {
 // serveChild serves until the mount ends. It answers each line on its
 // standard input: "stats" by the numbers, "close" by closing the server,
 // "resources" by its descriptors and goroutines, "go on" by ending the wait of
-// childSpec.Stuck, "drop f" by telling the kernel to drop the workspace's f.
+// childSpec.Stuck, "errors" by how many it has logged, "drop f" by telling the kernel to drop the workspace's f.
 func serveChild(text string) error {
 	var spec childSpec
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
@@ -91,6 +109,11 @@ func serveChild(text string) error {
 	}
 	log := logrus.New()
 	log.SetOutput(os.Stderr)
+	var logged failures
+	log.AddHook(&logged)
+	if spec.Panics {
+		log.SetOutput(io.Discard) // they are meant
+	}
 	options := fs.Options{
 		Table: table, Roots: roots, View: spec.View, Ownership: spec.Ownership, UID: spec.UID, GID: spec.GID,
 		MaxDescriptors: spec.MaxDescriptors, Passthrough: spec.Passthrough, Log: log,
@@ -113,6 +136,10 @@ func serveChild(text string) error {
 	gate := make(chan struct{})
 	if spec.Stuck {
 		options.Quota, options.Charged = stuckQuota{gate}, []string{mapping.Workspace}
+	}
+	if spec.Panics {
+		options.Quota, options.Charged = panicQuota{stuckQuota{gate}}, []string{mapping.Workspace}
+		close(gate)
 	}
 	tree, err := fs.New(options)
 	if err != nil {
@@ -140,6 +167,8 @@ func serveChild(text string) error {
 				fmt.Println(runtime.NumGoroutine(), left)
 			case "drop f":
 				fmt.Println(server.DropName(mapping.Workspace, "f"))
+			case "errors":
+				fmt.Println(logged.Load())
 			case "go on":
 				close(gate)
 				fmt.Println("gone")

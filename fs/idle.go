@@ -1,6 +1,10 @@
 package fs
 
-import "time"
+import (
+	"maps"
+	"runtime/debug"
+	"time"
+)
 
 // A held descriptor keeps an inode that was deleted on the host, and its
 // space, from being freed, and the host's filesystem from being unmounted. So
@@ -22,6 +26,7 @@ func (t *Tree) closeIdle(stop <-chan struct{}, shrink func()) {
 			return
 		case <-tick.C:
 			t.closeOlder(idleTicks)
+			t.freeForgotten()
 			shrink()
 		}
 	}
@@ -45,4 +50,31 @@ func (t *Tree) closeOlder(age uint64) {
 	for _, c := range closing {
 		t.closeNode(c.node, c.fd)
 	}
+}
+
+// manyNodes is from how many inodes on it pays to give their memory back: they
+// take some hundred bytes each.
+const manyNodes = 1 << 13
+
+// freeForgotten gives memory back when the kernel has forgotten most of the
+// inodes that it knew at once. The table would keep the size that it had, and
+// the collector runs only where something is allocated.
+func (t *Tree) freeForgotten() {
+	t.mu.Lock()
+	fewer := t.most >= manyNodes && len(t.nodes) < t.most/8
+	if fewer {
+		t.most = len(t.nodes)
+		t.nodes, t.byKey = rebuilt(t.nodes), rebuilt(t.byKey)
+	}
+	t.mu.Unlock()
+	if fewer {
+		debug.FreeOSMemory()
+	}
+}
+
+// rebuilt copies a map into one that is as large as it must be.
+func rebuilt[K comparable, V any](m map[K]V) map[K]V {
+	n := make(map[K]V, len(m))
+	maps.Copy(n, m)
+	return n
 }

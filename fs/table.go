@@ -52,6 +52,7 @@ func (t *Tree) addLocked(d *domain, st *unix.Statx_t) *node {
 	t.lastID++
 	n := &node{id: t.lastID, domain: d, ident: identityOf(st), fd: -1}
 	t.nodes[n.id] = n
+	t.most = max(t.most, len(t.nodes))
 	t.byKey[key{d, n.ident.dev, n.ident.ino}] = n
 	return n
 }

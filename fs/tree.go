@@ -40,6 +40,7 @@ type Tree struct {
 	mu          sync.Mutex
 	nodes       map[uint64]*node
 	byKey       map[key]*node
+	most        int // nodes at once, since memory was given back
 	lastID      uint64
 	held        int // descriptors of nodes
 	files, dirs list
