@@ -1,0 +1,195 @@
+package fault
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+	"github.com/sandboxfs/sandboxfs/test/hostview"
+)
+
+// again is how long a thread may be out of reach after its server was killed.
+// The short form runs beside other tests.
+func again() time.Duration { return time.Duration(testenv.Soak(20, 2)) * time.Second }
+
+// TestSoakKilledServer kills the server of a mount at random moments under
+// load. What was acknowledged is on the host byte for byte, the next mount
+// comes soon, and no mount is left.
+func TestSoakKilledServer(t *testing.T) {
+	testenv.RequireRoot(t)
+	for _, form := range []struct{ name, quota string }{{"passthrough", ""}, {"quota", "1GiB"}} {
+		t.Run(form.name, func(t *testing.T) {
+			t.Setenv("SANDBOXFS_QUOTA_BYTES", form.quota)
+			w := newWorld(t, "")
+			point := filepath.Join(t.TempDir(), "point")
+			if err := os.Mkdir(point, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { w.do(t, 0, "umount", "--all", "--lazy") })
+			var longest time.Duration
+			for round := range testenv.Soak(5, 200) {
+				longest = max(longest, w.killServer(t, point, round))
+				if t.Failed() {
+					t.Fatalf("in round %d", round)
+				}
+			}
+			t.Logf("the longest time to the next mount: %v", longest)
+			w.do(t, 0, "mount", "t", point)
+			w.do(t, 0, "umount", point)
+			w.expectClean(t)
+		})
+	}
+}
+
+// killServer is one round. It returns how long the mount took.
+func (w *world) killServer(t *testing.T, point string, round int) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	var m struct {
+		PID int `json:"pid"`
+	}
+	if err := json.Unmarshal([]byte(w.do(t, 0, "mount", "--json", "t", point)), &m); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(begun)
+	if took > again() {
+		t.Errorf("the mount took %v", took)
+	}
+	if got := strings.Count(mountinfo(t), " "+point+" "); got != 1 {
+		t.Errorf("%d mounts are at the mount point", got)
+	}
+	const dir = "user-data/workspace"
+	name := fmt.Sprint("round", round)
+	mount := filepath.Join(point, "mnt", dir, name)
+	host := filepath.Join(w.home, "users/default/threads/t", dir, name)
+	if err := os.Mkdir(mount, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	all := startWriters(t, mount, host, w.random.Uint64())
+	all.begun.Wait()
+	w.pause(60 * time.Millisecond)
+	if err := syscall.Kill(m.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	w.pause(20 * time.Millisecond) // open files with passthrough outlive it
+	all.end(t)
+	if err := os.RemoveAll(host); err != nil {
+		t.Fatal(err)
+	}
+	if round%2 == 0 {
+		if got := w.do(t, 0, "gc", "--json"); !strings.Contains(got, `"removed":"mount"`) {
+			t.Errorf("gc said %q", got)
+		}
+		if strings.Contains(mountinfo(t), " "+point+" ") {
+			t.Error("a stale mount is left")
+		}
+	}
+	return took
+}
+
+// TestSoakKilledKeeper kills the keeper of one thread again and again under
+// commands that write. Each line that a command said it had written is on the
+// host, in order, and the next command runs soon.
+func TestSoakKilledKeeper(t *testing.T) {
+	testenv.RequireRoot(t)
+	w := newWorld(t, "")
+	workspace := filepath.Join(w.home, "users/default/threads/t/user-data/workspace")
+	var longest time.Duration
+	for round := range testenv.Soak(5, 200) {
+		begun := time.Now()
+		w.sh(t, "t", "true")
+		took := time.Since(begun)
+		longest = max(longest, took)
+		if took > again() {
+			t.Errorf("round %d: the next command took %v", round, took)
+		}
+		var all []*started
+		for i := range 3 {
+			script := fmt.Sprintf(`for ((i = 0; ; i++)); do line="%d-$i-$RANDOM$RANDOM"; echo "$line" >>log%d && echo "$line"; done`, round, i)
+			all = append(all, w.start(t, "exec", "t", "--", "bash", "-c", script))
+		}
+		w.pause(250 * time.Millisecond)
+		keeper, found := pick(w.ours(t), func(p hostview.Process) bool { return p.Depth == 0 })
+		if !found {
+			t.Fatalf("round %d: no keeper", round)
+		}
+		if err := syscall.Kill(keeper, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range all {
+			s.wait(t)
+			file := filepath.Join(workspace, fmt.Sprint("log", i))
+			log, err := os.ReadFile(file)
+			if err != nil && !os.IsNotExist(err) {
+				t.Fatal(err)
+			}
+			if said := wholeLines(s.out.String(), fmt.Sprint(round, "-")); !strings.HasPrefix(string(log), said) {
+				t.Fatalf("round %d, command %d: what was acknowledged is not on the host:\n%s\nbut\n%s", round, i, said, log)
+			}
+			if err := os.RemoveAll(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("the longest time to the next command: %v", longest)
+}
+
+// wholeLines are the whole lines of a command's output that begin so; the
+// last may be cut, and errors may follow.
+func wholeLines(out, prefix string) string {
+	var b strings.Builder
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, prefix) && strings.HasSuffix(line, "\n") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// TestSoakManyMounts mounts many threads at once and says what they take.
+// Nothing is left when they are unmounted.
+func TestSoakManyMounts(t *testing.T) {
+	testenv.RequireRoot(t)
+	w := newWorld(t, "")
+	points := t.TempDir()
+	t.Cleanup(func() { w.do(t, 0, "umount", "--all", "--lazy") })
+	count := testenv.Soak(12, 256)
+	for i := range count {
+		point := filepath.Join(points, fmt.Sprint(i))
+		if err := os.Mkdir(point, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w.do(t, 0, "mount", fmt.Sprint("t", i), point)
+		file := filepath.Join(point, "mnt/user-data/workspace/f")
+		if err := os.WriteFile(file, []byte(fmt.Sprint(i)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range count {
+		file := filepath.Join(points, fmt.Sprint(i), "mnt/user-data/workspace/f")
+		if got, err := os.ReadFile(file); err != nil || string(got) != fmt.Sprint(i) {
+			t.Errorf("thread %d: %q, %v", i, got, err)
+		}
+	}
+	servers := w.ours(t)
+	if len(servers) != count {
+		t.Errorf("%d servers for %d mounts", len(servers), count)
+	}
+	var sum int64
+	for _, p := range servers {
+		n, err := hostview.Private(p.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	t.Logf("%d mounts take %d KiB of private memory, %d KiB each", count, sum>>10, sum>>10/int64(count))
+	w.do(t, 0, "umount", "--all")
+	w.expectClean(t)
+}
