@@ -354,7 +354,12 @@ type world struct {
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	root := t.TempDir()
+	return worldAt(t, t.TempDir())
+}
+
+// worldAt makes them below a directory.
+func worldAt(t *testing.T, root string) world {
+	t.Helper()
 	table, err := mapping.Layout{Home: root}.Table(theKey)
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,12 @@ func (r *raw) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) 
 		return fuse.Status(e)
 	}
 	defer r.release(n)
+	const all = fuse.FATTR_MODE | fuse.FATTR_UID | fuse.FATTR_GID | fuse.FATTR_SIZE | fuse.FATTR_ATIME | fuse.FATTR_MTIME
+	if in.Valid&all == 0 { // chown(2) of nothing, which sets the time of change
+		if e := retry(func() error { return unix.Fchownat(fd, "", -1, -1, unix.AT_EMPTY_PATH) }); e != 0 {
+			return fuse.Status(e)
+		}
+	}
 	// Owner before mode, because a change of owner takes mode bits away.
 	for _, set := range []func(*node, int, *fuse.SetAttrIn) unix.Errno{r.setOwner, r.setMode, r.setSize, r.setTimes} {
 		if e := set(n, fd, in); e != 0 {
@@ -81,6 +87,11 @@ func (t *Tree) setSize(n *node, fd int, in *fuse.SetAttrIn) unix.Errno {
 	}
 	if e := t.dropPrivileges(fd); e != 0 {
 		return e
+	}
+	if size == 0 && in.Valid&fuse.FATTR_FH == 0 && t.opts.Ownership == Preserve {
+		// This may be the O_TRUNC of an open, which sets the times of an empty
+		// file, too: "> stamp" does that.
+		return t.empty(n, fd)
 	}
 	truncate := func() error { return unix.Truncate(procPath(fd), int64(size)) }
 	if id, ok := in.GetFh(); ok {
