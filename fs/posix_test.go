@@ -43,6 +43,9 @@ func TestSoakPOSIX(t *testing.T) {
 				Name: f.name, Plain: plain, Host: w.host(t, "/mnt/user-data/workspace"), Through: f.through, Share: testenv.Soak(f.short, f.long), Tree: true,
 				Passthrough: f.spec.Passthrough != fs.PassthroughOff && f.as == nil && f.spec.Quota.IsZero(), Quota: !f.spec.Quota.IsZero(),
 			}
+			if testing.Short() {
+				s.Share *= 4
+			}
 			s.Only = regexp.MustCompile(f.disk)
 			if only := os.Getenv(posixsuite.EnvCases); only != "" {
 				s.Only, s.Share = regexp.MustCompile(only), 1
