@@ -28,8 +28,10 @@ func (r *raw) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) 
 			return fuse.Status(e)
 		}
 	}
-	// Owner before mode, because a change of owner takes mode bits away.
-	for _, set := range []func(*node, int, *fuse.SetAttrIn) unix.Errno{r.setOwner, r.setMode, r.setSize, r.setTimes} {
+	// Owner before mode, because a change of owner takes mode bits away; size
+	// before mode, because with a size comes a mode without set-id bits, which
+	// must stay where the size is refused.
+	for _, set := range []func(*node, int, *fuse.SetAttrIn) unix.Errno{r.setOwner, r.setSize, r.setMode, r.setTimes} {
 		if e := set(n, fd, in); e != 0 {
 			return fuse.Status(e)
 		}

@@ -121,7 +121,8 @@ func (w *worker) jobs(j job, needs need) []job {
 		if w.s.Share > 1 {
 			h := fnv.New32()
 			fmt.Fprint(h, one.name, w.s.Name)
-			if h.Sum32()%uint32(w.s.Share) != 0 {
+			proves := func(d deviation) bool { return d.proves(one.name) }
+			if h.Sum32()%uint32(w.s.Share) != 0 && !slices.ContainsFunc(w.found.listed, proves) {
 				continue
 			}
 		}
