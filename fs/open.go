@@ -75,6 +75,9 @@ func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOu
 		if t.sameContents(n, f.fd) {
 			out.OpenFlags |= fuse.FOPEN_KEEP_CACHE
 		}
+		if created >= 0 || flags&unix.O_TRUNC != 0 {
+			out.OpenFlags |= t.uncached(n, flags)
+		}
 		t.pass.plain.Add(1)
 	}
 	if f.fd >= 0 {
@@ -84,6 +87,20 @@ func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOu
 	t.keep(n, fd)
 	out.Fh = t.handles.addFile(f)
 	return 0
+}
+
+// uncached lets the client's kernel pass on what is written through a file that
+// begins empty and can only be written, without keeping a copy: it would throw
+// the copy away at the next open, since the file has changed. That halves the
+// time of a large write and the memory it takes. Only where nobody else has the
+// file open, and so nobody has mapped it; and not in mode Preserve, where the
+// client's kernel clears set-user-id bits only before writes that it keeps.
+// The caller holds n.open.
+func (t *Tree) uncached(n *node, flags uint32) uint32 {
+	if flags&accessMode != unix.O_WRONLY || n.opens > 0 || t.opts.Ownership != Owner {
+		return 0
+	}
+	return fuse.FOPEN_DIRECT_IO
 }
 
 // openReal opens a node's file with flags of the host, and makes room once
