@@ -39,18 +39,6 @@ func (t *Tree) fillSynthetic(n *node, out *fuse.Attr) {
 	}
 }
 
-func fillTimes(out *fuse.EntryOut) {
-	out.SetEntryTimeout(CacheTime)
-	out.SetAttrTimeout(CacheTime)
-}
-
-// fillEntry writes the reply that introduces a node to the kernel.
-func (t *Tree) fillEntry(n *node, st *unix.Statx_t, out *fuse.EntryOut) {
-	out.NodeId, out.Generation = n.id, 1
-	fillTimes(out)
-	t.fillAttr(st, &out.Attr)
-}
-
 // shownInode keeps inode numbers of different host filesystems apart, since
 // the tree is one filesystem to programs that look for hard links. The first
 // region's device keeps its numbers.

@@ -55,6 +55,10 @@ type childSpec struct {
 	Stuck bool
 	// Panics makes some calls panic (panicQuota).
 	Panics bool
+	// What the tree may watch, see Tree.SetWatchLimits.
+	Watches, Names int
+	LeaseTime      time.Duration
+	NoInstance     bool
 }
 
 // failures counts what the server logs as an error.
@@ -145,6 +149,7 @@ func serveChild(text string) error {
 	if err != nil {
 		return err
 	}
+	tree.SetWatchLimits(spec.Watches, spec.Names, spec.LeaseTime, spec.NoInstance)
 	for _, f := range roots {
 		f.Close()
 	}

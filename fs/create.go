@@ -36,6 +36,7 @@ func (r *raw) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fus
 		return fuse.Status(e)
 	}
 	defer r.release(parent)
+	l := r.watcher.leaseNames(parent, dir)
 	flags := hostFlags(in.Flags) | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW
 	mode := r.storedMode(in.Mode)
 	fd := -1
@@ -63,7 +64,7 @@ func (r *raw) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fus
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	if e := r.openCreated(parent, name, fd, in, out); e != 0 {
+	if e := r.openCreated(l, parent, name, fd, in, out); e != 0 {
 		unix.Close(fd)
 		return fuse.Status(e)
 	}
@@ -79,7 +80,7 @@ func (t *Tree) exists(dir int, name string) bool {
 
 // openCreated makes the node and the open file of a descriptor that has just
 // been created. The name is "" for a file without one.
-func (t *Tree) openCreated(parent *node, name string, fd int, in *fuse.CreateIn, out *fuse.CreateOut) unix.Errno {
+func (t *Tree) openCreated(l lease, parent *node, name string, fd int, in *fuse.CreateIn, out *fuse.CreateOut) unix.Errno {
 	var st unix.Statx_t
 	if e := statFD(fd, &st); e != 0 {
 		return e
@@ -98,7 +99,7 @@ func (t *Tree) openCreated(parent *node, name string, fd int, in *fuse.CreateIn,
 		t.release(n)
 		return e
 	}
-	t.fillEntry(n, &st, &out.EntryOut)
+	t.fillEntry(l, in.Pid, name, n, &st, &out.EntryOut)
 	t.trim(0)
 	return 0
 }

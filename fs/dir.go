@@ -42,6 +42,7 @@ func (r *raw) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fus
 		if e != 0 {
 			return fuse.Status(e)
 		}
+		r.watcher.leaseNames(n, path)
 		if flags = r.keepNames(n, path); flags&fuse.FOPEN_KEEP_CACHE == 0 {
 			if _, e := d.open(r.Tree, path); e != 0 {
 				r.release(n)
@@ -59,15 +60,19 @@ func (r *raw) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fus
 
 // keepNames says what the client's kernel may do with the names of a
 // directory: go on using those it may hold, and keep those it will read. The
-// former not after [CacheTime], when it does not hold their attributes any
-// more: reading both anew is cheaper than asking for each. The latter not
+// former not after the time for which it holds their attributes:
+// reading both anew is cheaper than asking for each. The latter not
 // while the directory is changing, since the kernel goes by the time of its
 // last change, which may stay the same.
 func (t *Tree) keepNames(n *node, fd int) (flags uint32) {
+	kept := CacheTime
+	if t.watcher.watching(n) {
+		kept = LeaseTime
+	}
 	n.open.Lock()
 	defer n.open.Unlock()
 	now := time.Now()
-	if t.sameContents(n, fd) && now.Sub(n.listed) < CacheTime*3/4 {
+	if t.sameContents(n, fd) && now.Sub(n.listed) < kept*3/4 {
 		return fuse.FOPEN_CACHE_DIR | fuse.FOPEN_KEEP_CACHE
 	}
 	n.listed = now

@@ -1,6 +1,10 @@
 package fs
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // DropName tells the client's kernel to drop a name in a region's root, and
 // what it keeps of the file that the name led to.
@@ -17,4 +21,22 @@ func (s *Server) DropName(region, name string) bool {
 		}
 	}
 	return ok
+}
+
+// SetWatchLimits changes what a tree may watch, before it is served; 0 leaves
+// a limit. With withhold there are no inotify instances.
+func (t *Tree) SetWatchLimits(watches, names int, lease time.Duration, withhold bool) {
+	l := &t.watcher.limits
+	if watches > 0 {
+		l.watches = watches
+	}
+	if names > 0 {
+		l.names = names
+	}
+	if lease > 0 {
+		l.lease, l.slack = lease, lease
+	}
+	if withhold {
+		l.open = func() (int, error) { return -1, unix.EMFILE }
+	}
 }

@@ -11,12 +11,12 @@ func (r *raw) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) 
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	return fuse.Status(r.getattr(n, out))
+	return fuse.Status(r.getattr(in.Pid, n, out))
 }
 
-func (t *Tree) getattr(n *node, out *fuse.AttrOut) unix.Errno {
-	out.SetTimeout(CacheTime)
+func (t *Tree) getattr(thread uint32, n *node, out *fuse.AttrOut) unix.Errno {
 	if n.synthetic() {
+		out.SetTimeout(LeaseTime)
 		t.fillSynthetic(n, &out.Attr)
 		return 0
 	}
@@ -25,10 +25,12 @@ func (t *Tree) getattr(n *node, out *fuse.AttrOut) unix.Errno {
 		return e
 	}
 	defer t.release(n)
+	l := t.watcher.leaseNode(n, fd)
 	var st unix.Statx_t
 	if e := statFD(fd, &st); e != 0 {
 		return e
 	}
+	out.SetTimeout(t.watcher.attributes(l, n, &st, thread))
 	t.fillAttr(&st, &out.Attr)
 	return 0
 }
@@ -47,7 +49,7 @@ func (r *raw) Access(_ <-chan struct{}, in *fuse.AccessIn) fuse.Status {
 	}
 	if in.Mask&unix.X_OK != 0 && n.ident.kind == unix.S_IFREG {
 		var attr fuse.AttrOut
-		if e := r.getattr(n, &attr); e != 0 {
+		if e := r.getattr(in.Pid, n, &attr); e != 0 {
 			return fuse.Status(e)
 		}
 		if attr.Mode&0o111 == 0 {

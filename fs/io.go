@@ -24,6 +24,7 @@ func (r *raw) writableFile(id uint64) (*file, int, unix.Errno) {
 		e = unix.EBADF
 	default:
 		e = f.node.writeError()
+		f.node.written.Store(true)
 	}
 	return f, fd, e
 }

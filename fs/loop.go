@@ -182,6 +182,31 @@ func (c *connection) grow() {
 	c.add(r)
 }
 
+// inFlight returns a function that tells whether all requests that are at
+// work now have been answered.
+func (c *connection) inFlight() func() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	type turn struct {
+		r  *reader
+		at uint64
+	}
+	var busy []turn
+	for r := range c.all {
+		if at := r.turns.Load(); at%2 == 1 {
+			busy = append(busy, turn{r, at})
+		}
+	}
+	return func() bool {
+		for _, b := range busy {
+			if b.r.turns.Load() == b.at {
+				return false
+			}
+		}
+		return true
+	}
+}
+
 // shrink lets idle readers give back the memory of large requests. They wait
 // in a read, which has to be ended for that.
 func (c *connection) shrink() {

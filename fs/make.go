@@ -47,6 +47,7 @@ func (r *raw) makeNode(in *fuse.InHeader, name string, mode uint32, size int, ou
 		return fuse.Status(e)
 	}
 	defer r.release(parent)
+	l := r.watcher.leaseNames(parent, dir)
 	e = r.chargeMake(parent, dir, mode, size, func() unix.Errno { return retry(func() error { return call(dir) }) })
 	if e == unix.EDQUOT && r.exists(dir, name) {
 		e = unix.EEXIST
@@ -64,7 +65,7 @@ func (r *raw) makeNode(in *fuse.InHeader, name string, mode uint32, size int, ou
 	if e != 0 {
 		return fuse.Status(e)
 	}
-	r.fillEntry(n, &st, out)
+	r.fillEntry(r.include(l, n, &st), in.Pid, name, n, &st, out)
 	return fuse.OK
 }
 
@@ -117,6 +118,7 @@ func (r *raw) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.En
 	if parent.domain != n.domain {
 		return fuse.EXDEV
 	}
+	l := r.watcher.leaseNames(parent, dir)
 	if e := r.chargeLink(n, fd, dir, func() unix.Errno { return r.linkFD(fd, dir, name) }); e != 0 {
 		return fuse.Status(e)
 	}
@@ -124,6 +126,6 @@ func (r *raw) Link(_ <-chan struct{}, in *fuse.LinkIn, name string, out *fuse.En
 	if e := statFD(fd, &st); e != 0 {
 		return fuse.Status(e)
 	}
-	r.fillEntry(r.remember(parent, name, &st), &st, out)
+	r.fillEntry(l, in.Pid, name, r.remember(parent, name, &st), &st, out)
 	return fuse.OK
 }

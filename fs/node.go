@@ -59,6 +59,12 @@ type node struct {
 
 	// bare is whether a listing has left out what is behind its names.
 	bare atomic.Bool
+	// Guarded by watcher.mu.
+	watch     *watch // of this directory
+	watchless bool   // it cannot be watched
+	said      saying // of the attributes
+
+	written atomic.Bool // by a client, through the server
 
 	// open guards what follows. It is taken before Tree.mu, never after.
 	open     sync.Mutex
@@ -89,4 +95,12 @@ func (n *node) writeError() unix.Errno {
 		return unix.EROFS
 	}
 	return 0
+}
+
+// passes reports whether the kernel reads and writes the file itself, and so
+// keeps no pages of it.
+func (n *node) passes() bool {
+	n.open.Lock()
+	defer n.open.Unlock()
+	return n.backing != 0
 }

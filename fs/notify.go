@@ -20,17 +20,19 @@ type notifier struct {
 	ended chan struct{}
 
 	mu    sync.Mutex
-	more  *sync.Cond
+	more  *sync.Cond // something is queued, or it is over
+	room  *sync.Cond // there is room, or it is over
 	queue [][]byte
 	stop  bool
 }
 
-// maxNotices bounds the queue. Whoever finds it full lets time do the rest.
+// maxNotices bounds the queue. Who finds it full waits, or lets time do the
+// rest.
 const maxNotices = 4096
 
 func newNotifier(fd int) *notifier {
 	n := &notifier{fd: fd, ended: make(chan struct{})}
-	n.more = sync.NewCond(&n.mu)
+	n.more, n.room = sync.NewCond(&n.mu), sync.NewCond(&n.mu)
 	go n.run()
 	return n
 }
@@ -58,22 +60,65 @@ func asBytes[T any](t *T) []byte {
 
 // add queues a notice of a kind (fuse.NOTIFY_*, negative).
 func (n *notifier) add(kind int32, fixed []byte, name string) bool {
+	return n.put(encode(kind, fixed, name), false)
+}
+
+// notice is what the kernel is told to drop.
+type notice struct {
+	kind  int32 // fuse.NOTIFY_*
+	id    uint64
+	off   int64
+	entry string
+}
+
+// expiryOf ends the time for which the kernel may believe a name, present or
+// absent. It is looked up again at its next use, and goes on leading where it
+// did for who is there already.
+func expiryOf(parent uint64, name string) notice {
+	return notice{kind: fuse.NOTIFY_INVAL_ENTRY, id: parent, entry: name}
+}
+
+// attributesOf drops the attributes of a node.
+func attributesOf(id uint64) notice { return notice{kind: fuse.NOTIFY_INVAL_INODE, id: id, off: -1} }
+
+// dropOf drops the attributes and the contents, or names, of a node.
+func dropOf(id uint64) notice { return notice{kind: fuse.NOTIFY_INVAL_INODE, id: id} }
+
+// say queues a notice and waits for room if there is none. It reports whether
+// the connection lives. No handler may call it.
+func (n *notifier) say(what notice) bool {
+	if what.kind == fuse.NOTIFY_INVAL_ENTRY {
+		return n.put(encode(what.kind, asBytes(&fuse.NotifyInvalEntryOut{Parent: what.id, NameLen: uint32(len(what.entry)), Flags: fuse.EXPIRE_ONLY}), what.entry), true)
+	}
+	return n.put(encode(what.kind, asBytes(&fuse.NotifyInvalInodeOut{Ino: what.id, Off: what.off}), ""), true)
+}
+
+// encode makes the message of a notice.
+func encode(kind int32, fixed []byte, name string) []byte {
 	size := outHeader + len(fixed)
 	if name != "" {
 		size += len(name) + 1
 	}
 	header := fuse.OutHeader{Length: uint32(size), Status: -kind}
-	notice := append(make([]byte, 0, size), asBytes(&header)...)
-	notice = append(notice, fixed...)
+	message := append(make([]byte, 0, size), asBytes(&header)...)
+	message = append(message, fixed...)
 	if name != "" {
-		notice = append(append(notice, name...), 0)
+		message = append(append(message, name...), 0)
 	}
+	return message
+}
+
+// put queues a message. It reports whether that was possible.
+func (n *notifier) put(message []byte, wait bool) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	for wait && len(n.queue) >= maxNotices && !n.stop {
+		n.room.Wait()
+	}
 	if n.stop || len(n.queue) >= maxNotices {
 		return false
 	}
-	n.queue = append(n.queue, notice)
+	n.queue = append(n.queue, message)
 	n.more.Signal()
 	return true
 }
@@ -90,6 +135,7 @@ func (n *notifier) run() {
 		}
 		queue := n.queue
 		n.queue = nil
+		n.room.Broadcast()
 		stop := n.stop
 		n.mu.Unlock()
 		if stop {
@@ -116,4 +162,5 @@ func (n *notifier) close() {
 	defer n.mu.Unlock()
 	n.stop = true
 	n.more.Signal()
+	n.room.Broadcast()
 }

@@ -12,14 +12,15 @@ import (
 )
 
 // CacheTime is how long the client's kernel may use a name, the absence of a
-// name, or attributes without asking again. It bounds how long a change made
-// on the host stays unseen.
-//
-// A faster scheme gives longer times to what is being watched on the host
-// and sends notices (notify.go) when a watch fires; it replaces the uses of
-// this constant in attr.go and dir.go and nothing else. What cannot be watched
-// keeps it.
+// name, or attributes without asking again where nothing tells of a change
+// made on the host.
 const CacheTime = time.Second
+
+// LeaseTime is the same where the tree watches the host (watch.go) and takes
+// back what has changed, well within [CacheTime]. It bounds how long a change
+// of which the host's kernel makes no event stays unseen, and for how long
+// after the last use a tree keeps its inotify instance.
+const LeaseTime = 30 * time.Second
 
 // Ownership says whose files the tree shows.
 type Ownership int

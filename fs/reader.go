@@ -21,6 +21,8 @@ type reader struct {
 	slots [2][1][]byte
 	// large says that a request or a reply was larger than small.
 	large atomic.Bool
+	// turns is odd while a request is at work.
+	turns atomic.Uint64
 }
 
 const (
@@ -82,8 +84,10 @@ func (r *reader) serve() {
 			continue
 		}
 		request := r.in[:n]
+		r.turns.Add(1)
 		r.c.begin(as[fuse.InHeader](request).Opcode)
 		r.answer(request)
+		r.turns.Add(1)
 		if r.c.end() {
 			return
 		}

@@ -34,6 +34,9 @@ func (t *Tree) remove(in *fuse.InHeader, name string, flags int) unix.Errno {
 			return retry(func() error { return unix.Unlinkat(dir, name, flags) })
 		})
 	})
+	if e == 0 {
+		t.watcher.removed(parent, name)
+	}
 	t.drop(victim, parent, name, e == 0)
 	return e
 }

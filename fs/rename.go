@@ -45,6 +45,8 @@ func (t *Tree) rename(in *fuse.RenameIn, oldName, newName string) unix.Errno {
 	if e := t.check(in.Pid, writes, from, to); e != 0 {
 		return e
 	}
+	l := t.watcher.leaseNames(to, toDir)
+	back := t.watcher.leaseNames(from, fromDir)
 	victim := t.hold(to, toDir, newName)
 	e = t.whileKept(victim, func() unix.Errno {
 		return t.chargeRename(to, fromDir, toDir, newName, in.Flags, func() unix.Errno {
@@ -57,17 +59,23 @@ func (t *Tree) rename(in *fuse.RenameIn, oldName, newName string) unix.Errno {
 	if e != 0 {
 		return e
 	}
-	t.sawAt(to, toDir, newName)
-	if in.Flags&unix.RENAME_EXCHANGE != 0 {
-		t.sawAt(from, fromDir, oldName)
+	old, new := place{from, oldName}, place{to, newName}
+	moved := t.sawAt(to, toDir, newName)
+	if in.Flags&unix.RENAME_EXCHANGE == 0 {
+		t.watcher.renamed(old, new, l, moved)
+		return 0
 	}
+	other := t.sawAt(from, fromDir, oldName)
+	t.watcher.renamed(old, new, l, moved)
+	t.watcher.renamed(new, old, back, other)
 	return 0
 }
 
-// sawAt records the new name of a node after a rename.
-func (t *Tree) sawAt(parent *node, dir int, name string) {
+// sawAt records the new name of a node after a rename, and returns the node.
+func (t *Tree) sawAt(parent *node, dir int, name string) *node {
 	var st unix.Statx_t
-	if statName(dir, name, &st) == 0 {
-		t.moved(parent, name, &st)
+	if statName(dir, name, &st) != 0 {
+		return nil
 	}
+	return t.moved(parent, name, &st)
 }

@@ -39,6 +39,11 @@ type Stats struct {
 	PassthroughOpens uint64
 	PlainOpens       uint64
 	Backings         int64 // files registered for passthrough, never more than Descriptors
+	Requests         uint64
+	Watches          int // directories watched on the host
+	Leases           int // names that the kernel may keep for LeaseTime
+	Instances        int // inotify instances: 0 or 1
+	Overflows        int // times that every lease was taken back
 }
 
 // Passthrough reports whether reads and writes of regular files bypass the
@@ -85,6 +90,7 @@ func (t *Tree) serve(device *os.File) (*Server, error) {
 		c.running.Wait()
 		c.notify.close()
 		<-c.notify.ended
+		t.watcher.close()
 		close(stop)
 		idle.Wait()
 		t.free()
@@ -107,10 +113,12 @@ func (t *Tree) start(fd int) (*connection, error) {
 		return nil, err
 	}
 	c.notify = newNotifier(fd)
+	t.watcher.serve(c.notify.say, c.inFlight)
 	t.pass.backer = c
 	t.pass.enabled.Store(t.wantPassthrough() && c.settled&fuse.CAP_PASSTHROUGH != 0)
 	if err := c.run(); err != nil {
 		c.notify.close()
+		t.watcher.close()
 		return nil, err
 	}
 	return c, nil
@@ -207,6 +215,13 @@ func signalThreads() {
 // Stats returns current numbers.
 func (s *Server) Stats() Stats {
 	t := s.tree
+	out := t.stats()
+	out.Requests = s.connection.handled.Load()
+	t.watcher.stats(&out)
+	return out
+}
+
+func (t *Tree) stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return Stats{

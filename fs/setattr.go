@@ -36,7 +36,7 @@ func (r *raw) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) 
 			return fuse.Status(e)
 		}
 	}
-	return fuse.Status(r.getattr(n, out))
+	return fuse.Status(r.getattr(in.Pid, n, out))
 }
 
 // setOwner changes nothing in mode Owner: the shown owner is the only one.

@@ -80,8 +80,16 @@ func (t *Tree) forget(id, count uint64) {
 			}
 		}
 	}
+	var at place
+	gone := n != nil && n.lookups == 0 && !n.permanent
+	if gone {
+		at = place{n.parent, n.name}
+	}
 	t.mu.Unlock()
 	t.closeNode(n, fd)
+	if gone {
+		t.watcher.forgotten(n, at)
+	}
 }
 
 // nameless records that a node cannot be found by a name.
@@ -91,13 +99,16 @@ func (t *Tree) nameless(n *node) {
 	n.parent, n.name = nil, ""
 }
 
-// moved records where a renamed inode is now, so that it can be reopened.
-func (t *Tree) moved(parent *node, name string, st *unix.Statx_t) {
+// moved records where a renamed inode is now, so that it can be reopened. It
+// returns its node, nil if the kernel knows none.
+func (t *Tree) moved(parent *node, name string, st *unix.Statx_t) *node {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if n := t.findLocked(parent.domain, st); n != nil {
+	n := t.findLocked(parent.domain, st)
+	if n != nil {
 		n.parent, n.name = parent, name
 	}
+	return n
 }
 
 // find looks a name up on the host and remembers its node. A directory gets

@@ -48,7 +48,7 @@ func (r *raw) openTmpfile(parent *node, dir, fd int, mode uint32, in *fuse.Creat
 		e = r.adopt(dir, fd, &in.InHeader, mode)
 	}
 	if e == 0 {
-		e = r.openCreated(parent, "", fd, in, out)
+		e = r.openCreated(lease{}, parent, "", fd, in, out)
 	}
 	if parent.charged() {
 		r.opts.Quota.Closed(device(&st), st.Ino, fd)

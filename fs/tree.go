@@ -51,6 +51,7 @@ type Tree struct {
 	closed      bool
 
 	handles handleTable
+	watcher *watcher
 }
 
 // New makes a tree from open directories. It fails on contradictory options,
@@ -64,6 +65,7 @@ func New(o Options) (*Tree, error) {
 		nodes: map[uint64]*node{}, byKey: map[key]*node{}, devices: map[uint64]uint64{},
 		roots: map[string]*node{}, handleRoots: map[uint64]int{}, refusals: map[refusedTo]refusal{},
 	}
+	t.watcher = newWatcher(t)
 	if t.log == nil {
 		quiet := logrus.New()
 		quiet.SetOutput(io.Discard)
