@@ -109,7 +109,7 @@ func (h *watcher) compareName(s spot, mask uint32) (wrong []notice) {
 	}
 	n, right, changed := h.hold(s, e, &st)
 	if !right {
-		wrong = append(wrong, expiryOf(s.w.node.id, s.name))
+		wrong = append(wrong, lossOf(s.w.node.id, s.name, n))
 	}
 	// The pages that the client's kernel holds of a file without passthrough
 	// follow the attributes by the time of the last change, or at an open(2).

@@ -189,20 +189,33 @@ func (h *watcher) removed(parent *node, name string) {
 	}
 }
 
-// renamed records that the tree has moved a name. The kernel keeps what it
-// has of it under the new name for as long as it was given before, so that
-// has to be watched, or dropped.
-func (h *watcher) renamed(from, to place, l lease, n *node) {
+// arrival is a node, nil: one that the kernel does not know, at a name to
+// which the tree has just moved it, and the lease by which it was found there.
+type arrival struct {
+	at place
+	n  *node
+	l  lease
+}
+
+// renamed records that the tree has moved what was at a name. The kernel keeps
+// what it has of it under the new name for as long as it was given before, so
+// that has to be watched, or dropped. In an exchange there are two arrivals.
+func (h *watcher) renamed(from place, arrivals ...arrival) {
 	h.mu.Lock()
-	kept := from.parent.watch != nil || l.round != h.round
+	kept := from.parent.watch != nil
 	if w := from.parent.watch; w != nil {
 		h.unname(w, from.name)
 	}
-	if w := to.parent.watch; w != nil {
-		h.unname(w, to.name)
+	for _, a := range arrivals {
+		kept = kept || a.at.parent.watch != nil || a.l.round != h.round
+		if w := a.at.parent.watch; w != nil {
+			h.unname(w, a.at.name)
+		}
 	}
 	h.mu.Unlock()
-	if kept && (n == nil || h.entry(l, to.name, n) == CacheTime) {
-		h.later(expiryOf(to.parent.id, to.name))
+	for _, a := range arrivals {
+		if kept && (a.n == nil || h.entry(a.l, a.at.name, a.n) == CacheTime) {
+			h.later(expiryOf(a.at.parent.id, a.at.name))
+		}
 	}
 }

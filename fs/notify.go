@@ -67,15 +67,26 @@ func (n *notifier) add(kind int32, fixed []byte, name string) bool {
 type notice struct {
 	kind  int32 // fuse.NOTIFY_*
 	id    uint64
-	off   int64
+	off   int64 // from where on contents are dropped; of an entry, its flags
 	entry string
 }
 
-// expiryOf ends the time for which the kernel may believe a name, present or
-// absent. It is looked up again at its next use, and goes on leading where it
-// did for who is there already.
+// expiryOf ends the time for which the kernel may believe a name. It is looked
+// up again at its next use, and goes on leading where it did for who is there
+// already: what is mounted below a directory stays.
 func expiryOf(parent uint64, name string) notice {
-	return notice{kind: fuse.NOTIFY_INVAL_ENTRY, id: parent, entry: name}
+	return notice{kind: fuse.NOTIFY_INVAL_ENTRY, id: parent, off: fuse.EXPIRE_ONLY, entry: name}
+}
+
+// lossOf drops a name that does not lead to a node any more. Unless that is a
+// directory, the kernel forgets it at once if nobody has it open, and its
+// space on the host can be free.
+func lossOf(parent uint64, name string, n *node) notice {
+	loss := expiryOf(parent, name)
+	if n != nil && n.ident.kind != unix.S_IFDIR {
+		loss.off = 0
+	}
+	return loss
 }
 
 // attributesOf drops the attributes of a node.
@@ -88,7 +99,7 @@ func dropOf(id uint64) notice { return notice{kind: fuse.NOTIFY_INVAL_INODE, id:
 // the connection lives. No handler may call it.
 func (n *notifier) say(what notice) bool {
 	if what.kind == fuse.NOTIFY_INVAL_ENTRY {
-		return n.put(encode(what.kind, asBytes(&fuse.NotifyInvalEntryOut{Parent: what.id, NameLen: uint32(len(what.entry)), Flags: fuse.EXPIRE_ONLY}), what.entry), true)
+		return n.put(encode(what.kind, asBytes(&fuse.NotifyInvalEntryOut{Parent: what.id, NameLen: uint32(len(what.entry)), Flags: uint32(what.off)}), what.entry), true)
 	}
 	return n.put(encode(what.kind, asBytes(&fuse.NotifyInvalInodeOut{Ino: what.id, Off: what.off}), ""), true)
 }

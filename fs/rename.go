@@ -60,14 +60,11 @@ func (t *Tree) rename(in *fuse.RenameIn, oldName, newName string) unix.Errno {
 		return e
 	}
 	old, new := place{from, oldName}, place{to, newName}
-	moved := t.sawAt(to, toDir, newName)
-	if in.Flags&unix.RENAME_EXCHANGE == 0 {
-		t.watcher.renamed(old, new, l, moved)
-		return 0
+	arrivals := []arrival{{new, t.sawAt(to, toDir, newName), l}}
+	if in.Flags&unix.RENAME_EXCHANGE != 0 {
+		arrivals = append(arrivals, arrival{old, t.sawAt(from, fromDir, oldName), back})
 	}
-	other := t.sawAt(from, fromDir, oldName)
-	t.watcher.renamed(old, new, l, moved)
-	t.watcher.renamed(new, old, back, other)
+	t.watcher.renamed(old, arrivals...)
 	return 0
 }
 
