@@ -89,7 +89,8 @@ func TestMain(m *testing.M) {
 // serveChild serves until the mount ends. It answers each line on its
 // standard input: "stats" by the numbers, "close" by closing the server,
 // "resources" by its descriptors and goroutines, "go on" by ending the wait of
-// childSpec.Stuck, "errors" by how many it has logged, "drop f" by telling the kernel to drop the workspace's f.
+// childSpec.Stuck, "errors" by how many it has logged, "drop f" by telling the kernel to drop the workspace's f,
+// "settle" when what happened on the host until then has been told.
 func serveChild(text string) error {
 	var spec childSpec
 	if err := json.Unmarshal([]byte(text), &spec); err != nil {
@@ -174,6 +175,11 @@ func serveChild(text string) error {
 				fmt.Println(server.DropName(mapping.Workspace, "f"))
 			case "errors":
 				fmt.Println(logged.Load())
+			case "settle":
+				for settled := server.Settled(); !settled(); {
+					time.Sleep(time.Millisecond)
+				}
+				fmt.Println("settled")
 			case "go on":
 				close(gate)
 				fmt.Println("gone")

@@ -40,3 +40,17 @@ func (t *Tree) SetWatchLimits(watches, names int, lease time.Duration, withhold 
 		l.open = func() (int, error) { return -1, unix.EMFILE }
 	}
 }
+
+// Settled returns a function that reports whether all that had happened on the
+// host when Settled was called has been compared and told.
+func (s *Server) Settled() func() bool {
+	h := s.tree.watcher
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	begin := h.round
+	return func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.fd < 0 || h.round >= begin+2 && h.calm
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sandboxfs/sandboxfs/fs"
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 )
 
 // leased is a mounted tree whose workspace is watched.
@@ -38,9 +39,13 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// settle waits until the tree has compared everything that has happened so
-// far: the client's kernel has then told all that there is to tell, too.
-func (l leased) settle() { time.Sleep(700 * time.Millisecond) }
+// settle waits until everything that has happened on the host is told.
+func (l leased) settle(t *testing.T) {
+	t.Helper()
+	if got := l.ask(t, "settle"); got != "settled" {
+		t.Fatalf("got %q", got)
+	}
+}
 
 // seen waits until a change shows, for as long as may pass without.
 func seen(t *testing.T, what string, shows func() bool) {
@@ -81,7 +86,7 @@ func TestLeasesSaveRequests(t *testing.T) {
 		}))
 		return n
 	}
-	l.settle() // names of a directory that has just changed are not kept
+	l.settle(t) // names of a directory that has just changed are not kept
 	if n := walk(); n != 221 {
 		t.Fatalf("%d names", n)
 	}
@@ -255,7 +260,7 @@ func (c hostChange) run(t *testing.T, l leased) {
 	must(t, os.Mkdir(host, 0o755))
 	c.before(t, host)
 	seen(t, "what was there before", func() bool { return describe(in, true) == describe(host, true) })
-	l.settle()
+	l.settle(t)
 	describe(in, true)
 	held, err := os.Open(filepath.Join(in, "x"))
 	var page []byte
@@ -350,7 +355,7 @@ func TestOverflow(t *testing.T) {
 	}
 	look := func() string { return describe(l.in, true) }
 	look()
-	l.settle()
+	l.settle(t)
 	look()
 	f, err := os.OpenFile(filepath.Join(l.host, "x"), os.O_WRONLY, 0)
 	must(t, err)
@@ -360,7 +365,7 @@ func TestOverflow(t *testing.T) {
 	defer g.Close()
 	for end := time.Now().Add(20 * time.Second); l.stats(t).Overflows == 0; {
 		if time.Now().After(end) {
-			t.Skip("this machine is too slow to make so many events between two ticks")
+			testenv.Skip(t, "this machine is too slow to make so many events between two ticks")
 		}
 		for range 20000 {
 			f.WriteAt([]byte("n"), 0)

@@ -48,6 +48,7 @@ type watcher struct {
 	serial  uint64    // orders watches and leases
 	local   map[uint64]bool
 	lost    int // times that everything had to be dropped
+	calm    bool // everything has been said twice
 	due     map[spot]uint32
 	dirsDue map[*watch]struct{}
 	queued  []notice // of handlers
@@ -182,8 +183,9 @@ func (h *watcher) turn(again *repeats) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.expire()
+	h.calm = again.empty()
 	switch {
-	case h.fd < 0 && again.empty():
+	case h.fd < 0 && h.calm:
 		return 0
 	case size >= manyBytes:
 		return busyTick
