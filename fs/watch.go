@@ -47,7 +47,7 @@ type watcher struct {
 	round   uint64    // times that the queue was read
 	serial  uint64    // orders watches and leases
 	local   map[uint64]bool
-	lost    int // times that everything had to be dropped
+	lost    int  // times that everything had to be dropped
 	calm    bool // everything has been said twice
 	due     map[spot]uint32
 	dirsDue map[*watch]struct{}
