@@ -21,6 +21,7 @@ import (
 // options are the flags.
 type options struct {
 	bin, dir, loopback, appendTo string
+	user                         string
 	rounds, warmUps              int
 	limit                        time.Duration
 	sizes                        sizes
@@ -30,9 +31,12 @@ type options struct {
 
 func main() {
 	var err error
-	if len(os.Args) == 3 && os.Args[1] == workVerb {
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == workVerb:
 		err = work(os.Args[2])
-	} else {
+	case len(os.Args) > 4 && os.Args[1] == asVerb:
+		err = become(os.Args[2], os.Args[3], os.Args[4], os.Args[5:])
+	default:
 		var o options
 		if o, err = readFlags(); err == nil {
 			err = run(o)
@@ -49,6 +53,7 @@ func readFlags() (o options, err error) {
 	flag.StringVar(&o.dir, "dir", os.TempDir(), "directory on the disk to measure; all is made below it and removed")
 	flag.StringVar(&o.loopback, "loopback", "", "program of go-fuse's loopback example (default: build it)")
 	flag.StringVar(&o.appendTo, "append", "", "file to append the table to")
+	flag.StringVar(&o.user, "user", "", "measure as this ordinary user; nothing is done where it is not root who asks")
 	flag.IntVar(&o.rounds, "rounds", 7, "times that everything is measured")
 	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "measure no longer than this: begin no round that would end later, and nothing after it; 0 for none")
 	quick := flag.Bool("quick", false, "small sizes, at most three rounds, under two minutes")
@@ -116,6 +121,9 @@ func run(o options) (err error) {
 		if *path, err = filepath.Abs(*path); err != nil {
 			return err
 		}
+	}
+	if o.user != "" {
+		return runAs(ctx, o, os.Args[1:])
 	}
 	r := result{began: time.Now(), loadBefore: record.Load(), sizes: o.sizes, warmUps: o.warmUps, search: searchProgram()}
 	if r.backing, err = filesystem(o.dir); err != nil {

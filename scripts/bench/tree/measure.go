@@ -194,8 +194,17 @@ func (s *stage) settle(drop int) error {
 	if drop == dropNothing {
 		return nil
 	}
-	return os.WriteFile(dropFile, fmt.Appendf(nil, "%d\n", drop), 0o200)
+	if err := os.WriteFile(dropFile, fmt.Appendf(nil, "%d\n", drop), 0o200); err != nil {
+		return err
+	}
+	time.Sleep(forgetting)
+	return nil
 }
+
+// forgetting is how long all servers have to handle what the kernel tells them
+// when it drops what it knows of their files: nobody shall be measured while
+// the others do.
+const forgetting = 200 * time.Millisecond
 
 // feasible returns the groups that this user can measure, and the gap that the
 // others leave.

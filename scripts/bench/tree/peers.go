@@ -34,13 +34,8 @@ func (s *stage) openLoopback(ctx context.Context, backing string) (subject, erro
 	program := s.loopback
 	if program == "" {
 		program = filepath.Join(s.dir, "loopback.program")
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-		defer cancel()
-		cmd := osexec.CommandContext(ctx, "go", "build", "-o", program, loopbackPackage)
-		// In the checkout, of which the go.mod names the version.
-		cmd.Dir, cmd.Env = s.bin, append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return subject{}, fmt.Errorf("it was not built: %w %s", err, out)
+		if err := buildLoopback(ctx, s.bin, program); err != nil {
+			return subject{}, err
 		}
 	}
 	return s.openPeer(ctx, backing, func(from, point string, readOnly bool) []string {
@@ -53,6 +48,19 @@ func (s *stage) openLoopback(ctx context.Context, backing string) (subject, erro
 		}
 		return append(argv, point, from)
 	})
+}
+
+// buildLoopback builds the example of go-fuse, of the version that the go.mod
+// of the checkout around the directory bin names.
+func buildLoopback(ctx context.Context, bin, program string) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	cmd := osexec.CommandContext(ctx, "go", "build", "-o", program, loopbackPackage)
+	cmd.Dir, cmd.Env = bin, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("the loopback example was not built: %w %s", err, out)
+	}
+	return nil
 }
 
 func (s *stage) openOverlayfs(ctx context.Context, backing string) (subject, error) {

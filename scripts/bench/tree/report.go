@@ -80,7 +80,7 @@ func (r result) bestPeer(row string) (name string, best float64) {
 }
 
 // tally counts what the summary says.
-type tally struct{ targets, met, compared, best int }
+type tally struct{ targets, met, unsure, compared, best int }
 
 // met compares what the table shows, so that no row reads "2.00 of 2.00
 // missed".
@@ -154,6 +154,10 @@ func (r result) judge(b *strings.Builder, t target, count *tally) {
 			count.met++
 			verdict = "met"
 		}
+		if met(mine.low, goal) != met(mine.high, goal) {
+			count.unsure++
+			verdict += "?"
+		}
 		fmt.Fprintf(b, " %g | %s |", goal, verdict)
 	}
 	if name == "" || !ok {
@@ -170,7 +174,7 @@ func (r result) judge(b *strings.Builder, t target, count *tally) {
 func (r result) summary(b *strings.Builder, count tally) {
 	b.WriteString("\n")
 	if p := r.primary(); p != "" {
-		fmt.Fprintf(b, "Of *%s*, targets met: %d of %d; at least as quick as every peer: %d of %d rows.\n", p, count.met, count.targets, count.best, count.compared)
+		fmt.Fprintf(b, "Of *%s*, targets met: %d of %d (%d not decided by every round: ?); at least as quick as every peer: %d of %d rows.\n", p, count.met, count.targets, count.unsure, count.best, count.compared)
 	}
 	for _, name := range order() {
 		if reason, ok := r.leftOut[name]; ok {

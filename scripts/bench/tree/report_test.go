@@ -36,6 +36,16 @@ func TestRatio(t *testing.T) {
 	}
 }
 
+// A row whose rounds disagree about the target says so.
+func TestUnsure(t *testing.T) {
+	r := example()
+	r.rounds = 3
+	r.times[rowRead] = map[string][]time.Duration{plain: every(10, 10, 10), oursSandbox: every(9, 10, 12)}
+	if text := r.markdown(); !strings.Contains(text, "| 1 | met? |") || !strings.Contains(text, "(1 not decided") {
+		t.Errorf("got\n%s", text)
+	}
+}
+
 func TestMet(t *testing.T) {
 	for _, c := range []struct {
 		ratio, goal float64
@@ -70,7 +80,7 @@ func TestMarkdown(t *testing.T) {
 		"| sequential write | 10 (10-10) | 2.00 (2.00-2.00) | 1.00 (1.00-1.00) | 6.00 (6.00-6.00) | 2.50 (2.50-2.50) | 1.1 | **missed** | loopback 2.50 | 0.80 |\n",
 		"| unlink | 10 (10-10) | 2.00 (2.00-2.00) | 2.00 (2.00-2.00) | 2.00 (2.00-2.00) | - | | | bindfs 2.00 | 1.00 |\n",
 		"| go build | 100 (100-100) | - | 1.00 (1.00-1.00) | 1.00 (1.00-1.00) | - | 1.05 | | | |\n",
-		"Of *sandbox*, targets met: 1 of 2; at least as quick as every peer: 2 of 3 rows.\n",
+		"Of *sandbox*, targets met: 1 of 2 (0 not decided by every round: ?); at least as quick as every peer: 2 of 3 rows.\n",
 		"- fuse-overlayfs is left out: not installed\n",
 		"- sandbox has no number for go build: go not found\n",
 	} {
@@ -92,7 +102,7 @@ func TestMarkdownOfAnOrdinaryUser(t *testing.T) {
 	for _, want := range []string{
 		"| 3.00 (3.00-3.00) | 6.00 (6.00-6.00) | 0.90 (0.90-0.90) | 1.5 | **missed** | loopback 0.90 | 3.33 |",
 		"| 1.00 (1.00-1.00) | 6.00 (6.00-6.00) | 2.50 (2.50-2.50) | 3 | met | loopback 2.50 | 0.40 |",
-		"Of *mount*, targets met: 2 of 3;",
+		"Of *mount*, targets met: 2 of 3 (0 not",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("want %q in:\n%s", want, text)
