@@ -28,6 +28,7 @@ import (
 	"github.com/sandboxfs/sandboxfs/internal/rundir"
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/sandboxfs/sandboxfs/test/posixsuite"
 )
 
 // A process must not touch a path below a mount that it serves itself, so the
@@ -69,6 +70,9 @@ func (*failures) Levels() []logrus.Level { return []logrus.Level{logrus.ErrorLev
 func (f *failures) Fire(*logrus.Entry) error { f.Add(1); return nil }
 
 func TestMain(m *testing.M) {
+	if posixsuite.Main() {
+		return
+	}
 	if spec := os.Getenv(childEnv); spec != "" {
 		if err := serveChild(spec); err != nil {
 			fmt.Fprintln(os.Stderr, "serving process:", err)
@@ -277,7 +281,7 @@ func mount(t *testing.T, spec childSpec, o fs.MountOptions, as *account) *mounte
 	for _, f := range files {
 		f.Close()
 	}
-	timer := time.AfterFunc(lifetime, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Duration(testenv.Soak(1, 4))*lifetime, func() { cmd.Process.Kill() })
 	m := &mounted{Dir: target, cmd: cmd, in: inW, out: bufio.NewReader(stdout)}
 	t.Cleanup(func() {
 		fs.Unmount(target)

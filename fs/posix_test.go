@@ -15,69 +15,100 @@ import (
 
 // TestSoakPOSIX compares the tree with a plain directory of the same
 // filesystem, call by call, in each way in which the tree can be mounted. The
-// short form runs one in so many of the cases. The filesystem is in memory, but
-// for calls whose answer is the matter of a disk's.
+// short form runs one in so many of the cases.
 func TestSoakPOSIX(t *testing.T) {
-	needFUSE(t)
 	forms := []struct {
-		name        string
-		spec        childSpec
-		as          *account
-		through     bool
+		form        posixForm
 		short, long int
-		disk        string // the cases that run on disk
 	}{
-		{name: "owner", spec: childSpec{UID: 1000, GID: 1000}, short: 24, long: 1},
-		{name: "owner without passthrough", spec: childSpec{UID: 1000, GID: 1000, Passthrough: fs.PassthroughOff}, through: true, short: 32, long: 2},
-		{name: "preserve", spec: childSpec{Ownership: fs.Preserve}, through: true, short: 80, long: 1},
-		{name: "preserve without passthrough", spec: childSpec{Ownership: fs.Preserve, Passthrough: fs.PassthroughOff}, short: 160, long: 4},
-		{name: "unprivileged", spec: childSpec{UID: 1000, GID: 1000}, as: &nobody, short: 32, long: 2},
-		{name: "quota", spec: childSpec{UID: 1000, GID: 1000, Quota: ample}, short: 32, long: 2},
-		{name: "few descriptors", spec: childSpec{Ownership: fs.Preserve, MaxDescriptors: 32}, short: 160, long: 8},
-		{name: "disk", spec: childSpec{Ownership: fs.Preserve}, disk: `^(fallocate|lseek|copy_file_range|ftruncate|truncate|mmap)`, short: 32, long: 2},
+		{posixForm{name: "owner", spec: childSpec{UID: 1000, GID: 1000}}, 24, 1},
+		{posixForm{name: "owner without passthrough", spec: childSpec{UID: 1000, GID: 1000, Passthrough: fs.PassthroughOff}, through: true}, 32, 2},
+		{posixForm{name: "preserve", spec: childSpec{Ownership: fs.Preserve}, through: true}, 80, 2},
+		{posixForm{name: "preserve without passthrough", spec: childSpec{Ownership: fs.Preserve, Passthrough: fs.PassthroughOff}}, 160, 4},
+		{posixForm{name: "unprivileged", spec: childSpec{UID: 1000, GID: 1000}, as: &nobody}, 32, 2},
+		{posixForm{name: "quota", spec: childSpec{UID: 1000, GID: 1000, Quota: ample}}, 32, 2},
+		{posixForm{name: "few descriptors", spec: childSpec{Ownership: fs.Preserve, MaxDescriptors: 32}}, 160, 8},
+		{posixForm{name: "disk", spec: childSpec{Ownership: fs.Preserve}, disk: true}, 400, 4},
 	}
 	for _, f := range forms {
-		t.Run(f.name, func(t *testing.T) {
-			w, plain := besidePlain(t, f.disk == "")
-			s := posixsuite.Subject{
-				Name: f.name, Plain: plain, Host: w.host(t, "/mnt/user-data/workspace"), Through: f.through, Share: testenv.Soak(f.short, f.long), Tree: true,
-				Passthrough: f.spec.Passthrough != fs.PassthroughOff && f.as == nil && f.spec.Quota.IsZero(), Quota: !f.spec.Quota.IsZero(),
-			}
+		t.Run(f.form.name, func(t *testing.T) {
+			s := f.form.mount(t)
+			s.Share, s.Entries, s.Operations = testenv.Soak(f.short, f.long), testenv.Soak(3_000, 100_000), testenv.Soak(2_000, 200_000)
 			if testing.Short() {
 				s.Share *= 4
 			}
-			s.Only = regexp.MustCompile(f.disk)
+			if f.form.disk { // what only a disk's filesystem decides
+				s.Only = regexp.MustCompile(`^(fallocate|lseek|copy_file_range|ftruncate|truncate|mmap)`)
+			}
 			if only := os.Getenv(posixsuite.EnvCases); only != "" {
 				s.Only, s.Share = regexp.MustCompile(only), 1
 			}
-			if f.as != nil {
-				give(t, w.root, *f.as)
-				s.Keeper = posixsuite.Account{UID: int(f.as.uid), GID: int(f.as.gid)}
+			if f.form.disk {
+				posixsuite.RunCalls(t, s)
+				return
 			}
-			if f.spec.Ownership == fs.Owner {
-				s.Single = &posixsuite.Account{UID: int(f.spec.UID), GID: int(f.spec.GID)}
-				if err := os.Chown(plain, s.Single.UID, s.Single.GID); err != nil {
-					t.Fatal(err)
-				}
-			}
-			f.spec.Regions, f.spec.Home = w.regions, w.root
-			f.spec.RunDir = filepath.Join(w.root, "run")
-			m := mount(t, f.spec, fs.MountOptions{}, f.as)
-			reachable(t, filepath.Dir(m.Dir))
-			s.Dir = filepath.Join(m.Dir, "mnt/user-data/workspace")
 			posixsuite.Run(t, s)
 		})
 	}
 }
 
+// TestSoakPrograms lets real programs work in the tree.
+func TestSoakPrograms(t *testing.T) {
+	load := posixsuite.Load{
+		Commits: testenv.Soak(15, 1000), Rows: testenv.Soak(30, 1500), Packages: testenv.Soak(20, 1500), Targets: testenv.Soak(40, 1000), Seconds: testenv.Soak(1, 20),
+	}
+	t.Run("passthrough", func(t *testing.T) {
+		posixsuite.RunPrograms(t, posixForm{spec: childSpec{UID: 1000, GID: 1000}}.mount(t), load)
+	})
+	t.Run("messages", func(t *testing.T) {
+		load.Seconds = testenv.Soak(0, load.Seconds)
+		posixsuite.RunPrograms(t, posixForm{spec: childSpec{Ownership: fs.Preserve, Passthrough: fs.PassthroughOff}}.mount(t), load)
+	})
+}
+
+// posixForm is a way in which the tree is mounted beside a plain directory of
+// the same filesystem: of one in memory, unless disk is set.
+type posixForm struct {
+	name          string
+	spec          childSpec
+	as            *account
+	through, disk bool
+}
+
+func (f posixForm) mount(t *testing.T) posixsuite.Subject {
+	t.Helper()
+	needFUSE(t)
+	w, plain := besidePlain(t, f.disk)
+	s := posixsuite.Subject{
+		Name: f.name, Plain: plain, Host: w.host(t, "/mnt/user-data/workspace"), Through: f.through, Tree: true, Quota: !f.spec.Quota.IsZero(),
+		Passthrough: f.spec.Passthrough != fs.PassthroughOff && f.as == nil && f.spec.Quota.IsZero(),
+	}
+	if f.as != nil {
+		give(t, w.root, *f.as)
+		s.Keeper = posixsuite.Account{UID: int(f.as.uid), GID: int(f.as.gid)}
+	}
+	if f.spec.Ownership == fs.Owner {
+		s.Single = &posixsuite.Account{UID: int(f.spec.UID), GID: int(f.spec.GID)}
+		if err := os.Chown(plain, s.Single.UID, s.Single.GID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.spec.Regions, f.spec.Home = w.regions, w.root
+	f.spec.RunDir = filepath.Join(w.root, "run")
+	m := mount(t, f.spec, fs.MountOptions{}, f.as)
+	reachable(t, filepath.Dir(m.Dir))
+	s.Dir = filepath.Join(m.Dir, "mnt/user-data/workspace")
+	return s
+}
+
 // besidePlain is a world, and a plain directory of the same filesystem that is
 // mounted with the restrictions of a tree.
-func besidePlain(t *testing.T, inMemory bool) (w world, plain string) {
+func besidePlain(t *testing.T, onDisk bool) (w world, plain string) {
 	t.Helper()
 	dir := t.TempDir()
 	reachable(t, dir)
-	if inMemory {
-		mountAt(t, "tmpfs", dir, "tmpfs", 0, "size=512m,mode=755")
+	if !onDisk {
+		mountAt(t, "tmpfs", dir, "tmpfs", 0, "size=1g,mode=755")
 	}
 	w.root, plain = filepath.Join(dir, "home"), filepath.Join(dir, "plain")
 	for _, d := range []string{w.root, plain} {

@@ -19,7 +19,7 @@ go_url=${PROVISION_GO_URL:-https://dl.google.com/go}
 packages() {
 	cat <<-'LIST'
 	ca-certificates	the module proxy's certificates	go
-	git	git in a thread's workspace	test/escape, version stamp
+	git	git in a thread's workspace	fs, test/escape, version stamp
 	make	the targets	everybody
 	gcc	the race detector's compiler	make race
 	libc6-dev	the race detector's headers	make race
@@ -34,7 +34,8 @@ packages() {
 	bindfs	a filesystem to compare ours with	make bench
 	fuse-overlayfs	another one	make bench
 	ripgrep	a search that uses all processors	make bench
-	sqlite3	small transactions	make bench
+	sqlite3	small transactions	fs, make bench
+	stress-ng	stressors of filesystems, which check themselves	fs
 	tar	an archive of many files	make bench
 	findutils	a walk over a tree	make bench
 	shellcheck	what is wrong with a shell script	make shellcheck

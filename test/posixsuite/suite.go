@@ -37,6 +37,10 @@ type Subject struct {
 	// Share makes one of so many of the generated cases run, a different one
 	// for each Name. 0 and 1 run all.
 	Share int
+	// Entries is how many names the large directory has, if more than 3000.
+	Entries int
+	// Operations is how many random ones are made, if more than 1000.
+	Operations int
 	// Name is the form's, for Share and for the seeds of what is random.
 	Name string
 	// Through builds the cases in Dir itself; otherwise they are built in
@@ -44,7 +48,16 @@ type Subject struct {
 	Through bool
 }
 
-// Run runs the generated comparison on one subject.
-func Run(t *testing.T, s Subject) {
+// RunCalls runs the generated comparison on one subject.
+func RunCalls(t *testing.T, s Subject) {
 	t.Run("calls", func(t *testing.T) { testCalls(t, s) })
+}
+
+// Run runs everything but the programs ([RunPrograms]) on one subject.
+func Run(t *testing.T, s Subject) {
+	RunCalls(t, s)
+	t.Run("locks", func(t *testing.T) { testLocks(t, s) })
+	t.Run("paths", func(t *testing.T) { testPaths(t, s) })
+	t.Run("listing", func(t *testing.T) { testListing(t, s) })
+	t.Run("random operations", func(t *testing.T) { testRandom(t, s) })
 }

@@ -10,7 +10,14 @@ import (
 
 // TestPlainDirectory compares a plain directory with another one: what the
 // suite asks for must not depend on anything but the filesystem.
-func TestPlainDirectory(t *testing.T) {
+func TestPlainDirectory(t *testing.T) { posixsuite.Run(t, plain(t)) }
+
+func TestPlainPrograms(t *testing.T) {
+	posixsuite.RunPrograms(t, plain(t), posixsuite.Load{Commits: 3, Rows: 20, Packages: 10, Targets: 10})
+}
+
+func plain(t *testing.T) posixsuite.Subject {
+	t.Helper()
 	root := inMemory(t)
 	s := posixsuite.Subject{Dir: filepath.Join(root, "dir"), Plain: filepath.Join(root, "plain"), Name: "plain", Share: 64}
 	s.Host = s.Dir
@@ -19,7 +26,7 @@ func TestPlainDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	posixsuite.Run(t, s)
+	return s
 }
 
 // inMemory is a directory that every user can reach, in memory where the
@@ -39,4 +46,10 @@ func inMemory(t *testing.T) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(root) })
 	return root
+}
+
+func TestMain(m *testing.M) {
+	if !posixsuite.Main() {
+		os.Exit(m.Run())
+	}
 }

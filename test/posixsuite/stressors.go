@@ -1,0 +1,35 @@
+package posixsuite
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
+)
+
+// stressors are those of stress-ng that work on files of a directory, in
+// groups that run at once.
+var stressors = [...]string{
+	"access chdir chmod chown dentry dir dirdeep dirmany filename getdent mknod rename symlink link touch utime",
+	"copy-file fallocate fpunch fstat hdd io iomix open readahead revio seek sync-file file-ioctl",
+	"fcntl flock lease locka lockf lockofd msync aio sendfile splice rmap",
+}
+
+// testStressors runs them with the checks that they have of their own.
+func testStressors(t *testing.T, w *workshop, seconds int) {
+	testenv.RequireProgram(t, "stress-ng", "stress-ng")
+	for _, group := range stressors {
+		options := ""
+		for _, name := range strings.Fields(group) {
+			options += " --" + name + " 1"
+		}
+		out := w.script(`exec stress-ng --verify --temp-path "$PWD" --timeout "$1"s --hdd-bytes 8m --iomix-bytes 8m --fallocate-bytes 8m`+options, fmt.Sprint(seconds))
+		for _, line := range strings.Split(out, "\n") {
+			if strings.Contains(line, "fail:") {
+				t.Error(line)
+			}
+		}
+		w.script(`[ -z "$(ls -A)" ] || { ls -lA; exit 1; }`)
+	}
+}
