@@ -49,16 +49,28 @@ func TestSoakWalkMemory(t *testing.T) {
 			}
 		}
 	}()
-	walk := osexec.Command("find", filepath.Join(m.Dir, mapping.Workspace), "-type", "f", "-size", "+0")
-	if out, err := walk.CombinedOutput(); err != nil || len(out) > 0 {
-		t.Errorf("find: %v: %s", err, out)
+	work := filepath.Join(m.Dir, mapping.Workspace)
+	for _, walk := range [][]string{
+		{"find", work, "-type", "f", "-size", "+0"}, // asks for attributes
+		{"grep", "-rl", "anything", work},           // opens each file
+	} {
+		if out, _ := osexec.Command(walk[0], walk[1:]...).CombinedOutput(); len(out) > 0 {
+			t.Errorf("%s: %s", walk[0], out)
+		}
 	}
 	close(stop)
 	highest := <-most
 	s := m.stats(t)
 	full := memory()
-	t.Logf("%d files: %d nodes, %d descriptors (highest %d, budget %d), memory %d KiB before, %d KiB after, %d bytes a file",
+	t.Logf("%d files: %d nodes, %d descriptors (at most %d, budget %d), memory %d KiB before, %d KiB after, %d bytes a file",
 		files, s.Nodes, s.Descriptors, highest, s.Budget, before>>10, full>>10, (full-before)/int64(files))
+	if s.Nodes < files {
+		t.Errorf("%d nodes for %d files", s.Nodes, files)
+	}
+	// The rest is the runtime's, the device, and the roots of the regions.
+	if highest > s.Budget+40 {
+		t.Errorf("%d descriptors were open with a budget of %d", highest, s.Budget)
+	}
 
 	// Mounting it again with the same options drops what is cached of this
 	// filesystem, and of no other.
