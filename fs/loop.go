@@ -60,10 +60,7 @@ const (
 // connect answers the kernel's first request, which settles what both sides
 // can do.
 func connect(t *Tree, fd int) (*connection, error) {
-	c := &connection{raw: raw{fuse.NewDefaultRawFileSystem(), t}, fd: fd, all: map[*reader]struct{}{}}
-	c.protocol = fuse.NewProtocolServer(&c.raw, t.mountOptions())
-	c.watch = time.AfterFunc(time.Hour, c.look)
-	c.watch.Stop()
+	c := newConnection(t, fd)
 	r, err := newReader(c)
 	if err != nil {
 		return nil, err
@@ -77,6 +74,14 @@ func connect(t *Tree, fd int) (*connection, error) {
 		return nil, fmt.Errorf("fs: starting the connection: %w", e)
 	}
 	return c, nil
+}
+
+func newConnection(t *Tree, fd int) *connection {
+	c := &connection{raw: raw{fuse.NewDefaultRawFileSystem(), t}, fd: fd, all: map[*reader]struct{}{}}
+	c.protocol = fuse.NewProtocolServer(&c.raw, t.mountOptions())
+	c.watch = time.AfterFunc(time.Hour, c.look)
+	c.watch.Stop()
+	return c
 }
 
 // run starts the readers.
