@@ -23,17 +23,17 @@ func TestSoakPOSIX(t *testing.T) {
 	}{
 		{posixForm{name: "owner", spec: childSpec{UID: 1000, GID: 1000}}, 24, 1},
 		{posixForm{name: "owner without passthrough", spec: childSpec{UID: 1000, GID: 1000, Passthrough: fs.PassthroughOff}, through: true}, 32, 2},
-		{posixForm{name: "preserve", spec: childSpec{Ownership: fs.Preserve}, through: true}, 80, 2},
-		{posixForm{name: "preserve without passthrough", spec: childSpec{Ownership: fs.Preserve, Passthrough: fs.PassthroughOff}}, 160, 4},
+		{posixForm{name: "preserve", spec: childSpec{Ownership: fs.Preserve}, through: true}, 80, 3},
+		{posixForm{name: "preserve without passthrough", spec: childSpec{Ownership: fs.Preserve, Passthrough: fs.PassthroughOff}}, 160, 8},
 		{posixForm{name: "unprivileged", spec: childSpec{UID: 1000, GID: 1000}, as: &nobody}, 32, 2},
 		{posixForm{name: "quota", spec: childSpec{UID: 1000, GID: 1000, Quota: ample}}, 32, 2},
-		{posixForm{name: "few descriptors", spec: childSpec{Ownership: fs.Preserve, MaxDescriptors: 32}}, 160, 8},
+		{posixForm{name: "few descriptors", spec: childSpec{Ownership: fs.Preserve, MaxDescriptors: 32}}, 160, 16},
 		{posixForm{name: "disk", spec: childSpec{Ownership: fs.Preserve}, disk: true}, 400, 4},
 	}
 	for _, f := range forms {
 		t.Run(f.form.name, func(t *testing.T) {
 			s := f.form.mount(t)
-			s.Share, s.Entries, s.Operations = testenv.Soak(f.short, f.long), testenv.Soak(3_000, 100_000), testenv.Soak(2_000, 200_000)
+			s.Share, s.Entries, s.Operations = testenv.Soak(f.short, f.long), testenv.Soak(3_000, 100_000), testenv.Soak(2_000, 30_000)
 			if testing.Short() {
 				s.Share *= 4
 			}
@@ -55,13 +55,13 @@ func TestSoakPOSIX(t *testing.T) {
 // TestSoakPrograms lets real programs work in the tree.
 func TestSoakPrograms(t *testing.T) {
 	load := posixsuite.Load{
-		Commits: testenv.Soak(15, 1000), Rows: testenv.Soak(30, 1500), Packages: testenv.Soak(20, 1500), Targets: testenv.Soak(40, 1000), Seconds: testenv.Soak(1, 20),
+		Commits: testenv.Soak(15, 1000), Rows: testenv.Soak(30, 1000), Packages: testenv.Soak(20, 800), Targets: testenv.Soak(40, 800), Seconds: testenv.Soak(1, 15),
 	}
 	t.Run("passthrough", func(t *testing.T) {
 		posixsuite.RunPrograms(t, posixForm{spec: childSpec{UID: 1000, GID: 1000}}.mount(t), load)
 	})
 	t.Run("messages", func(t *testing.T) {
-		load.Seconds = testenv.Soak(0, load.Seconds)
+		load.Commits, load.Packages, load.Seconds = load.Commits/2, load.Packages/2, testenv.Soak(0, load.Seconds)
 		posixsuite.RunPrograms(t, posixForm{spec: childSpec{Ownership: fs.Preserve, Passthrough: fs.PassthroughOff}}.mount(t), load)
 	})
 }

@@ -23,8 +23,8 @@ func (r *raw) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) 
 	}
 	defer r.release(n)
 	const all = fuse.FATTR_MODE | fuse.FATTR_UID | fuse.FATTR_GID | fuse.FATTR_SIZE | fuse.FATTR_ATIME | fuse.FATTR_MTIME
-	if in.Valid&all == 0 { // chown(2) of nothing, which sets the time of change
-		if e := retry(func() error { return unix.Fchownat(fd, "", -1, -1, unix.AT_EMPTY_PATH) }); e != 0 {
+	if in.Valid&all == 0 { // chown(2) of nothing
+		if e := touchOwner(fd); e != 0 {
 			return fuse.Status(e)
 		}
 	}
@@ -39,7 +39,7 @@ func (r *raw) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) 
 	return fuse.Status(r.getattr(in.Pid, n, out))
 }
 
-// setOwner changes nothing in mode Owner: the shown owner is the only one.
+// setOwner changes no owner in mode Owner: the shown one is the only one.
 func (t *Tree) setOwner(_ *node, fd int, in *fuse.SetAttrIn) unix.Errno {
 	uid, setUID := in.GetUID()
 	gid, setGID := in.GetGID()
@@ -50,7 +50,7 @@ func (t *Tree) setOwner(_ *node, fd int, in *fuse.SetAttrIn) unix.Errno {
 		if setUID && uid != t.opts.UID || setGID && gid != t.opts.GID {
 			return unix.EPERM
 		}
-		return 0
+		return touchOwner(fd)
 	}
 	u, g := -1, -1
 	if setUID {
@@ -60,6 +60,11 @@ func (t *Tree) setOwner(_ *node, fd int, in *fuse.SetAttrIn) unix.Errno {
 		g = int(gid)
 	}
 	return retry(func() error { return unix.Fchownat(fd, "", u, g, unix.AT_EMPTY_PATH) })
+}
+
+// touchOwner sets the time of change as a chown(2) to the same owner does.
+func touchOwner(fd int) unix.Errno {
+	return retry(func() error { return unix.Fchownat(fd, "", -1, -1, unix.AT_EMPTY_PATH) })
 }
 
 func (t *Tree) setMode(_ *node, fd int, in *fuse.SetAttrIn) unix.Errno {

@@ -147,5 +147,5 @@ func testLocks(t *testing.T, s Subject) {
 	if plain+tree != "" {
 		t.Errorf("plain: %s\ntree:  %s", plain, tree)
 	}
-	t.Logf("%s", strings.Join(logs[s.Dir], "\n"))
+	t.Logf("%d steps", len(logs[s.Dir]))
 }

@@ -195,6 +195,18 @@ func (c *copies) step(e *exercise) error {
 		})
 	case op == 18 && c.host != "" && size > 0: // a new size would be seen later
 		from, n := within(n)
+		if n%2 == 0 { // what is stored shows there at once, as with a plain file
+			return c.both(fmt.Sprintf("read on the host %d at %d", n, from), func(i int) (string, error) {
+				f, err := os.Open([]string{c.host, c.names[1]}[i])
+				if err != nil {
+					return "", err
+				}
+				defer f.Close()
+				buf := make([]byte, n)
+				_, err = f.ReadAt(buf, int64(from))
+				return digest(buf), err
+			})
+		}
 		return c.both(fmt.Sprintf("write on the host %d at %d", n, from), func(i int) (string, error) {
 			f, err := os.OpenFile([]string{c.host, c.names[1]}[i], os.O_RDWR, 0)
 			if err != nil {
