@@ -48,6 +48,7 @@ type childSpec struct {
 	UID, GID       uint32
 	MaxDescriptors int
 	Passthrough    fs.Passthrough
+	Opens          fs.Opens
 	FileLimit      uint64 // RLIMIT_NOFILE, 0 leaves it
 	// Quota bounds what thread t1 of Home holds, counted in RunDir.
 	Quota        provider.QuotaConfig
@@ -125,7 +126,7 @@ func serveChild(text string) error {
 	}
 	options := fs.Options{
 		Table: table, Roots: roots, View: spec.View, Ownership: spec.Ownership, UID: spec.UID, GID: spec.GID,
-		MaxDescriptors: spec.MaxDescriptors, Passthrough: spec.Passthrough, Log: log,
+		MaxDescriptors: spec.MaxDescriptors, Passthrough: spec.Passthrough, Opens: spec.Opens, Log: log,
 	}
 	if !spec.Quota.IsZero() {
 		run, err := rundir.Open(spec.RunDir)

@@ -81,7 +81,7 @@ func FuzzOverlap(f *testing.F) {
 			regions = append(regions, r)
 			ids[r.Virtual] = identity{ino: uint64(i)}
 		}
-		got := domains(regions, mapping.AgentView, nil, ids)
+		got := domains(regions, func(r mapping.Region) mapping.Access { return r.Access(mapping.AgentView) }, nil, ids)
 		for i, r := range regions {
 			if got[r.Virtual].readOnly != (r.Agent == mapping.ReadOnly) {
 				t.Errorf("%s is in the wrong domain", r.Virtual)

@@ -12,6 +12,12 @@ const (
 	maxDefaultDescriptors = 16384
 )
 
+// DescriptorBudget returns Options.MaxDescriptors for each of several trees that
+// one process serves: an equal share of what a single tree gets by default.
+func DescriptorBudget(trees int) int {
+	return max(defaultDescriptors()/max(trees, 1), minDescriptors)
+}
+
 // defaultDescriptors leaves room for the runtime, pipes, the fuse device and
 // whatever else the process serves.
 func defaultDescriptors() int {
@@ -184,6 +190,7 @@ func (t *Tree) closeNode(n *node, fd int) {
 		n.kept = false
 		t.opts.Quota.Closed(n.ident.dev, n.ident.ino, fd)
 	}
+	t.dropContents(n)
 	if n.opens == 0 { // else it was opened again meanwhile
 		t.pass.unregister(n.backing)
 		n.backing = 0

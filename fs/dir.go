@@ -31,6 +31,9 @@ const direntBuffer = 32 << 10
 // read, and then asks for nothing else; it drops them when it changes the
 // directory itself, and when this answer does not say that they are right.
 func (r *raw) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	if r.unasked() {
+		return declineOpen(0)
+	}
 	n, e := r.node(in.NodeId)
 	if e != 0 {
 		return fuse.Status(e)
@@ -134,6 +137,9 @@ func (t *Tree) closeDir(d *dir) {
 
 // FsyncDir answers fsync(2) of a directory.
 func (r *raw) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	if r.unasked() {
+		return fuse.OK // there is nothing that we have changed
+	}
 	d := r.handles.dir(in.Fh)
 	if d == nil {
 		return fuse.EBADF
@@ -175,6 +181,9 @@ func (r *raw) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntry
 
 // list passes entries from a position on to add, until it has no more room.
 func (r *raw) list(in *fuse.ReadIn, add func(*node, fuse.DirEntry) bool) fuse.Status {
+	if r.unasked() {
+		return fuse.Status(r.listUnasked(in, add))
+	}
 	d := r.handles.dir(in.Fh)
 	if d == nil {
 		return fuse.EBADF
@@ -184,10 +193,15 @@ func (r *raw) list(in *fuse.ReadIn, add func(*node, fuse.DirEntry) bool) fuse.St
 	if _, e := d.open(r.Tree, d.node.fd); e != 0 {
 		return fuse.Status(e)
 	}
+	return fuse.Status(d.list(r.Tree, in.Offset, add))
+}
+
+// list does it. The caller holds d.mu, or has d alone, and has opened it.
+func (d *dir) list(t *Tree, offset uint64, add func(*node, fuse.DirEntry) bool) unix.Errno {
 	if d.whole {
-		return fuse.Status(d.listWhole(r.Tree, in.Offset, add))
+		return d.listWhole(t, offset, add)
 	}
-	return fuse.Status(d.listStream(r.Tree, in.Offset, add))
+	return d.listStream(t, offset, add)
 }
 
 func (d *dir) listStream(t *Tree, offset uint64, add func(*node, fuse.DirEntry) bool) unix.Errno {

@@ -19,11 +19,11 @@ type domain struct {
 }
 
 // domains gives every region, by virtual path, its domain.
-func domains(regions []mapping.Region, view mapping.View, charged []string, roots map[string]identity) map[string]*domain {
+func domains(regions []mapping.Region, access func(mapping.Region) mapping.Access, charged []string, roots map[string]identity) map[string]*domain {
 	var all []*domain
 	out := make(map[string]*domain, len(regions))
 	for _, r := range regions {
-		readOnly := r.Access(view) == mapping.ReadOnly
+		readOnly := access(r) == mapping.ReadOnly
 		counted := slices.Contains(charged, r.Virtual)
 		id := roots[r.Virtual]
 		i := slices.IndexFunc(all, func(d *domain) bool {

@@ -32,6 +32,7 @@ func (t *Tree) getattr(thread uint32, n *node, out *fuse.AttrOut) unix.Errno {
 	}
 	out.SetTimeout(t.watcher.attributes(l, n, &st, thread))
 	t.fillAttr(&st, &out.Attr)
+	t.shown(n, &st)
 	return 0
 }
 

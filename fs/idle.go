@@ -27,6 +27,7 @@ func (t *Tree) closeIdle(stop <-chan struct{}, shrink func()) {
 		case <-tick.C:
 			t.closeOlder(idleTicks)
 			t.freeForgotten()
+			t.listings.closeAll(t, time.Now().Add(-CacheTime))
 			shrink()
 		}
 	}

@@ -17,6 +17,9 @@ func (r *raw) openFile(id uint64) (*file, int, unix.Errno) {
 
 // writableFile is openFile for what changes contents.
 func (r *raw) writableFile(id uint64) (*file, int, unix.Errno) {
+	if r.unasked() {
+		return nil, -1, unix.EROFS
+	}
 	f, fd, e := r.openFile(id)
 	switch {
 	case e != 0:
@@ -40,14 +43,22 @@ func (r *raw) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadRes
 }
 
 func (r *raw) read(in *fuse.ReadIn, buf []byte) (done int, e unix.Errno) {
+	if r.unasked() {
+		return r.readUnasked(in.NodeId, in.Offset, buf)
+	}
 	_, fd, e := r.openFile(in.Fh)
 	if e != 0 {
 		return 0, e
 	}
+	return readFull(fd, buf, int64(in.Offset))
+}
+
+// readFull reads until buf is full or the file ends.
+func readFull(fd int, buf []byte, offset int64) (done int, e unix.Errno) {
 	for done < len(buf) {
 		var n int
 		e := retry(func() (err error) {
-			n, err = unix.Pread(fd, buf[done:], int64(in.Offset)+int64(done))
+			n, err = unix.Pread(fd, buf[done:], offset+int64(done))
 			return err
 		})
 		if e != 0 {
@@ -120,6 +131,9 @@ const rwfAppend = 0x10
 
 // Fsync answers fsync(2) and fdatasync(2).
 func (r *raw) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	if r.unasked() {
+		return fuse.OK // there is nothing that we have changed
+	}
 	_, fd, e := r.openFile(in.Fh)
 	if e != 0 {
 		return fuse.Status(e)
@@ -168,16 +182,24 @@ func (t *Tree) allocate(n *node, fd int, in *fuse.FallocateIn) unix.Errno {
 // Lseek answers lseek(2) for holes and data. The position it leaves behind
 // is used by nothing.
 func (r *raw) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {
-	_, fd, e := r.openFile(in.Fh)
-	if e != 0 {
+	seek := func(fd int) unix.Errno {
+		return retry(func() error {
+			at, err := unix.Seek(fd, int64(in.Offset), int(in.Whence))
+			out.Offset = uint64(at)
+			return err
+		})
+	}
+	if r.unasked() {
+		n, e := r.node(in.NodeId)
+		if e == 0 {
+			e = r.withContents(n, func(fd int) (bool, unix.Errno) { return false, seek(fd) })
+		}
 		return fuse.Status(e)
 	}
-	var at int64
-	e = retry(func() (err error) {
-		at, err = unix.Seek(fd, int64(in.Offset), int(in.Whence))
-		return err
-	})
-	out.Offset = uint64(at)
+	_, fd, e := r.openFile(in.Fh)
+	if e == 0 {
+		e = seek(fd)
+	}
 	return fuse.Status(e)
 }
 

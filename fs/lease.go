@@ -172,6 +172,7 @@ func (t *Tree) fillEntry(l lease, thread uint32, name string, n *node, st *unix.
 	out.SetEntryTimeout(t.watcher.entry(l, name, n))
 	out.SetAttrTimeout(t.watcher.attributes(l, n, st, thread))
 	t.fillAttr(st, &out.Attr)
+	t.shown(n, st)
 }
 
 // fillAbsent writes the reply that a name is absent.

@@ -278,6 +278,9 @@ func (t *Tree) mountOptions() *fuse.MountOptions {
 		// and it is asked only if it truncates.
 		o.ExtraCapabilities |= fuse.CAP_ATOMIC_O_TRUNC
 	}
+	if t.unasked() {
+		o.ExtraCapabilities |= unaskedCapabilities
+	}
 	if !t.wantPassthrough() {
 		o.DisabledCapabilities |= fuse.CAP_PASSTHROUGH
 	}

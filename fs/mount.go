@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sandboxfs/sandboxfs/mapping"
 )
 
 // Permissions says who checks whether a user of a mount may do something.
@@ -37,6 +39,9 @@ type MountOptions struct {
 	Permissions Permissions
 	// Audience is Everybody unless set.
 	Audience Audience
+	// Access is ReadWrite unless set. ReadOnly makes the superblock read-only,
+	// not only the mount: see [OpensUnasked].
+	Access mapping.Access
 }
 
 // MountDetached opens /dev/fuse and mounts it nowhere yet: it returns the
@@ -81,6 +86,11 @@ func mountFD(device int, o MountOptions) (int, error) {
 	if o.Permissions == KernelChecks {
 		flags = append(flags, "default_permissions")
 	}
+	attributes := unix.MOUNT_ATTR_NOSUID | unix.MOUNT_ATTR_NODEV
+	if o.Access == mapping.ReadOnly {
+		flags = append(flags, "ro")
+		attributes |= unix.MOUNT_ATTR_RDONLY
+	}
 	for _, f := range flags {
 		if err := unix.FsconfigSetFlag(ctx, f); err != nil {
 			return -1, fmt.Errorf("fs: mount setting %s: %w", f, err)
@@ -89,7 +99,7 @@ func mountFD(device int, o MountOptions) (int, error) {
 	if err := unix.FsconfigCreate(ctx); err != nil {
 		return -1, fmt.Errorf("fs: creating the mount: %w; mounting needs root", err)
 	}
-	mnt, err := unix.Fsmount(ctx, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	mnt, err := unix.Fsmount(ctx, unix.FSMOUNT_CLOEXEC, attributes)
 	if err != nil {
 		return -1, fmt.Errorf("fs: fsmount: %w", err)
 	}

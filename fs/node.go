@@ -74,6 +74,7 @@ type node struct {
 	fresh    version   // contents, or names, that the client's kernel may hold
 	kept     bool      // Options.Quota has been told that it is open
 	listed   time.Time // when a client began to read the directory
+	contents *contents // to read from, with OpensUnasked
 }
 
 // version tells two states of a file's contents apart.

@@ -9,6 +9,9 @@ import (
 
 // Open answers open(2) of a regular file.
 func (r *raw) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	if r.unasked() {
+		return declineOpen(in.Flags)
+	}
 	n, e := r.node(in.NodeId)
 	if e == 0 && n.ident.kind != unix.S_IFREG {
 		e = unix.EINVAL
@@ -137,7 +140,7 @@ func (t *Tree) sameContents(n *node, fd int) bool {
 	now := versionOf(&st)
 	same := n.fresh == now
 	n.fresh = now
-	if time.Since(time.Unix(st.Ctime.Sec, int64(st.Ctime.Nsec))) < clockGrain {
+	if recent(&st.Ctime) {
 		n.fresh = version{} // a further change might not show in the times
 	}
 	return same

@@ -76,6 +76,8 @@ type Options struct {
 	MaxDescriptors int
 	// Passthrough is PassthroughAuto unless set.
 	Passthrough Passthrough
+	// Opens is OpensAsked unless set.
+	Opens Opens
 	// Quota bounds the regions named in Charged; nil bounds nothing. The tree
 	// serves them without passthrough where they are writable. Its owner
 	// closes it, after the tree's server has ended.
@@ -99,6 +101,9 @@ func (o *Options) check() error {
 		if o.Quota == nil || o.Roots[virtual] == nil {
 			return fmt.Errorf("fs: %s is to be charged, but there is no such region or no Options.Quota", virtual)
 		}
+	}
+	if o.Opens == OpensUnasked && o.Quota != nil {
+		return errors.New("fs: a tree that is not asked about opens is read-only, and Options.Quota bounds writes; leave it out")
 	}
 	if o.Ownership == Preserve && os.Geteuid() != 0 {
 		return errors.New("fs: ownership \"preserve\" needs root; use \"owner\"")

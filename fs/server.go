@@ -112,8 +112,12 @@ func (t *Tree) start(fd int) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := t.checkOpens(c.settled); err != nil {
+		return nil, err
+	}
 	c.notify = newNotifier(fd)
 	t.watcher.serve(c.notify.say, c.inFlight)
+	t.settling.tell = func(id uint64) { c.notify.inode(id, 0, 0) }
 	t.pass.backer = c
 	t.pass.enabled.Store(t.wantPassthrough() && c.settled&fuse.CAP_PASSTHROUGH != 0)
 	if err := c.run(); err != nil {
@@ -125,7 +129,7 @@ func (t *Tree) start(fd int) (*connection, error) {
 }
 
 func (t *Tree) wantPassthrough() bool {
-	return t.opts.Passthrough == PassthroughAuto && os.Geteuid() == 0
+	return !t.unasked() && t.opts.Passthrough == PassthroughAuto && os.Geteuid() == 0
 }
 
 // recovered turns a panic in a handler into EIO for that one request.

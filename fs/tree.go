@@ -7,7 +7,9 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 )
@@ -52,6 +54,9 @@ type Tree struct {
 
 	handles handleTable
 	watcher *watcher
+	// With OpensUnasked (unasked.go, settle.go).
+	listings listings
+	settling settling
 }
 
 // New makes a tree from open directories. It fails on contradictory options,
@@ -102,7 +107,7 @@ func (t *Tree) open() error {
 		t.prepareHandles(fd, id.dev)
 		t.prepareStacking(fd)
 	}
-	doms := domains(regions, t.opts.View, t.opts.Charged, ids)
+	doms := domains(regions, t.access, t.opts.Charged, ids)
 	t.root = buildLayout(regions, func(region string) *node {
 		t.lastID++
 		n := &node{id: t.lastID, fd: -1, permanent: true}
@@ -116,6 +121,14 @@ func (t *Tree) open() error {
 		return n
 	})
 	return nil
+}
+
+// access is what a region allows in this tree.
+func (t *Tree) access(r mapping.Region) mapping.Access {
+	if t.unasked() {
+		return mapping.ReadOnly
+	}
+	return r.Access(t.opts.View)
 }
 
 // openRoot takes its own descriptor of a region's directory.
@@ -181,6 +194,8 @@ func (t *Tree) Close() error {
 func (t *Tree) free() {
 	t.handles.closeAll(t)
 	t.unkeepAll()
+	t.settling.stop()
+	t.listings.closeAll(t, time.Now().Add(CacheTime))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
@@ -192,6 +207,10 @@ func (t *Tree) free() {
 		n.fd = -1
 	}
 	for _, n := range t.nodes {
+		if n.contents != nil {
+			unix.Close(n.contents.fd)
+			n.contents = nil
+		}
 		closeFD(n.fd)
 		n.fd = -1
 	}

@@ -9,17 +9,17 @@ import (
 )
 
 // build makes the world that the processes of the sandbox see.
-func build(w *world, tree *os.File) error {
+func build(w *world, mounts []*os.File) error {
 	if w.Tier == Host {
-		return buildHost(w, tree)
+		return buildHost(w, mounts)
 	}
-	return buildIsolated(w, tree)
+	return buildIsolated(w, mounts)
 }
 
 // buildIsolated makes a new root of a small tmpfs and goes into it. The order
 // matters: /proc can be mounted only while the old, complete one is in sight,
 // and the host's paths are in reach only until the old root is detached.
-func buildIsolated(w *world, tree *os.File) error {
+func buildIsolated(w *world, mounts []*os.File) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return failed(opPrivate, err)
 	}
@@ -42,7 +42,7 @@ func buildIsolated(w *world, tree *os.File) error {
 			return err
 		}
 	}
-	if err := attachTree(w, root, tree); err != nil {
+	if err := attachTree(w, root, mounts); err != nil {
 		return err
 	}
 	if err := pivot(root); err != nil {

@@ -109,15 +109,15 @@ func prepare(control *net.UnixConn, start func() (int, *os.File, error)) error {
 	if m.Kind != kindWorld || w == nil || len(files) == 0 {
 		return failed("receive the specification", fmt.Errorf("got %q with %d descriptors", m.Kind, len(files)))
 	}
-	tree, err := takeTree(control, w, files[1:])
+	mounts, err := takeTree(control, w, files[1:])
 	if err != nil {
 		return err
 	}
-	defer tree.Close()
+	defer closeAll(mounts)
 	if left := inherited(w); left != "" {
 		w.Isolation["limits_inherited"] = left
 	}
-	if err := build(w, tree); err != nil {
+	if err := build(w, mounts); err != nil {
 		return err
 	}
 	return seal(w, control, files[0], start)

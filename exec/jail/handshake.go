@@ -23,15 +23,22 @@ func (j *Jail) handshake(s Spec, w *world, files []*os.File) error {
 		}
 		switch m.Kind {
 		case kindFuse:
-			if !w.MountInside || len(got) != 1 {
+			if !w.MountInside || len(got) < 1 || len(got) > 2 || len(got) == 2 && !w.Second {
 				closeAll(got)
 				return errors.New("the guest sent an unexpected descriptor")
 			}
 			w.MountInside = false // once
 			if err := s.Serve(got[0]); err != nil {
+				closeAll(got[1:])
 				return failed("serve the tree", err)
 			}
-			if err := send(j.control, message{Kind: kindGo}); err != nil {
+			answer := message{Kind: kindGo}
+			if len(got) == 2 {
+				if err := s.ServeReadOnly(got[1]); err != nil {
+					answer.Second = toFailure(failed("serve the read-only tree", err))
+				}
+			}
+			if err := send(j.control, answer); err != nil {
 				return err
 			}
 		case kindReady:

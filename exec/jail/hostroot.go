@@ -10,7 +10,7 @@ import (
 
 // buildHost puts the tree into a private copy of the host's mounts and gives
 // it a /proc that fits the new pid namespace. Everything else is the host's.
-func buildHost(w *world, tree *os.File) error {
+func buildHost(w *world, mounts []*os.File) error {
 	// Slave and not private: what the host mounts later (a disk, an automount)
 	// is to be seen here, and nothing of ours is to be seen there.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
@@ -21,7 +21,7 @@ func buildHost(w *world, tree *os.File) error {
 		return failed("open /", err)
 	}
 	defer unix.Close(fd)
-	if err := attachTree(w, fd, tree); err != nil {
+	if err := attachTree(w, fd, mounts); err != nil {
 		return err
 	}
 	mnt, err := newFS("proc", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)

@@ -61,5 +61,8 @@ func buildScratch(w *world, root int) error {
 		}
 		parts = append(parts, detached{part, d.at})
 	}
-	return replace(root, first, parts)
+	if err := detach(root, first); err != nil {
+		return err
+	}
+	return attachAll(root, parts)
 }

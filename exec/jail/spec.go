@@ -80,6 +80,11 @@ type Spec struct {
 	// ReadOnly are paths of the tree that are read-only mounts besides what
 	// the tree itself refuses, such as "/mnt/skills". They must exist.
 	ReadOnly []string
+	// ServeReadOnly, unless nil, is as Serve for a second mount of the same
+	// tree, whose superblock is read-only: what is then mounted at the paths of
+	// ReadOnly is its, and else the tree's own. Where the mount cannot be made
+	// or is not served the latter holds, and Isolation says why ("read_only").
+	ServeReadOnly func(fuse *os.File) error
 	// Listener is a listening unix socket for the guest. Start duplicates it;
 	// the caller closes its own copy.
 	Listener *os.File

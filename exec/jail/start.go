@@ -69,12 +69,12 @@ func (j *Jail) start(ctx context.Context, s Spec) error {
 	}
 	files := []*os.File{s.Listener}
 	if !w.MountInside {
-		tree, err := serveOutside(s)
+		mounts, err := serveOutside(s, w)
 		if err != nil {
 			return err
 		}
-		defer tree.Close()
-		files = append(files, tree)
+		defer closeAll(mounts)
+		files = append(files, mounts...)
 	}
 	stop := context.AfterFunc(ctx, func() { ours.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -88,20 +88,30 @@ func (j *Jail) start(ctx context.Context, s Spec) error {
 }
 
 // serveOutside mounts the tree attached nowhere, has it served, and returns
-// the mount.
-func serveOutside(s Spec) (*os.File, error) {
-	fuse, err := openFuse()
+// the mount; after it, the second one if there is to be one.
+func serveOutside(s Spec, w *world) ([]*os.File, error) {
+	fuse, tree, err := newTree(0, 0, writable)
 	if err != nil {
-		return nil, err
-	}
-	tree, err := mountFuse(fuse, 0, 0)
-	if err != nil {
-		fuse.Close()
 		return nil, err
 	}
 	if err := s.Serve(fuse); err != nil {
 		tree.Close()
 		return nil, failed("serve the tree", err)
 	}
-	return tree, nil
+	mounts := []*os.File{tree}
+	if !w.Second {
+		return mounts, nil
+	}
+	fuse, second, err := newTree(0, 0, readOnly)
+	if err == nil {
+		if err = s.ServeReadOnly(fuse); err != nil {
+			second.Close()
+			err = failed("serve the read-only tree", err)
+		}
+	}
+	if err != nil {
+		w.noSecond(err)
+		return mounts, nil
+	}
+	return append(mounts, second), nil
 }

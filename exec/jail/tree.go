@@ -3,7 +3,6 @@ package jail
 // This file runs as pid 1 of the sandbox, before anything untrusted does.
 
 import (
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -17,69 +16,72 @@ type detached struct {
 	at  string
 }
 
-// attachTree puts the tree's directories into the root, and read-only mounts
-// over those of its paths that are read-only. The whole tree
-// is attached for a moment only, so that no mount shows more of it than asked.
-func attachTree(w *world, root int, tree *os.File) error {
+// attachTree puts the tree's directories into the root, and mounts over those
+// of its paths that are to be mounts of their own or are read-only. A whole
+// tree is attached for a moment only, so that no mount shows more of it than
+// asked. All parts are copied before one is attached, since below a read-only
+// mount a copy of what is writable would be read-only too.
+func attachTree(w *world, root int, mounts []*os.File) error {
 	for _, d := range w.TreeDirs {
 		if err := mountPoint(w, root, strings.TrimPrefix(d, "/")); err != nil {
 			return err
 		}
 	}
-	first := strings.TrimPrefix(w.TreeDirs[0], "/")
-	err := unix.MoveMount(int(tree.Fd()), "", root, first, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	first, second := append(slices.Clone(w.TreeDirs), w.Mounts...), w.ReadOnly
+	if len(mounts) == 1 {
+		first, second = append(first, w.ReadOnly...), nil
+	}
+	parts, err := copyParts(w, root, mounts[0], first)
+	if err == nil && second != nil {
+		var more []detached
+		more, err = copyParts(w, root, mounts[1], second)
+		parts = append(parts, more...)
+	}
 	if err != nil {
-		return failed("attach the tree at "+w.TreeDirs[0], err)
-	}
-	var parts []detached
-	for _, d := range w.TreeDirs {
-		part, err := clone(root, first+d, 0)
-		if err != nil {
-			return failed("bind "+d+" of the tree", err)
-		}
-		parts = append(parts, detached{part, strings.TrimPrefix(d, "/")})
-	}
-	if err := replace(root, first, parts); err != nil {
 		return err
 	}
-	return overlay(w, root)
+	// Outer ones first, and the second tree's over the first's.
+	slices.SortStableFunc(parts, func(a, b detached) int { return strings.Compare(a.at, b.at) })
+	return attachAll(root, parts)
 }
 
-// overlay lays mounts of the tree's paths over the paths themselves: those
-// that are to be mounts of their own, and those that are to be read-only. All
-// are copied before one is attached, since below a read-only mount a copy of
-// what is writable would be read-only too.
-func overlay(w *world, root int) error {
-	attributes := map[string]uint64{}
-	for _, p := range w.Mounts {
-		attributes[p] = 0
-	}
-	for _, p := range w.ReadOnly {
-		attributes[p] = unix.MOUNT_ATTR_RDONLY
-	}
-	paths := slices.Sorted(maps.Keys(attributes)) // outer ones first
-	parts := make([]detached, 0, len(paths))
-	for _, p := range paths {
-		how := ""
-		if attributes[p] != 0 {
-			how = " read-only"
-		}
-		at := strings.TrimPrefix(p, "/")
-		part, err := clone(root, at, 0)
-		if err != nil {
-			return failed("bind "+p+how, err)
-		}
-		parts = append(parts, detached{part, at})
-		if err := restrict(part, attributes[p], 0); err != nil {
-			return failed("make "+p+how, err)
-		}
-	}
+// attachAll attaches mounts in their order.
+func attachAll(root int, parts []detached) error {
 	for _, p := range parts {
 		if err := attach(p.mnt, root, p.at); err != nil {
 			return failed("attach /"+p.at, err)
 		}
 	}
 	return nil
+}
+
+// copyParts attaches a tree where the first directory will be, copies the paths
+// out of it and detaches it.
+func copyParts(w *world, root int, tree *os.File, paths []string) ([]detached, error) {
+	at := strings.TrimPrefix(w.TreeDirs[0], "/")
+	err := unix.MoveMount(int(tree.Fd()), "", root, at, unix.MOVE_MOUNT_F_EMPTY_PATH)
+	if err != nil {
+		return nil, failed("attach the tree at /"+at, err)
+	}
+	var parts []detached
+	for _, p := range paths {
+		readOnly, what := slices.Contains(w.ReadOnly, p), " of the tree"
+		if readOnly {
+			what = " read-only"
+		}
+		part, err := clone(root, at+p, 0)
+		if err != nil {
+			return nil, failed("bind "+p+what, err)
+		}
+		parts = append(parts, detached{part, strings.TrimPrefix(p, "/")})
+		if !readOnly {
+			continue
+		}
+		if err := restrict(part, unix.MOUNT_ATTR_RDONLY, 0); err != nil {
+			return nil, failed("make "+p+" read-only", err)
+		}
+	}
+	return parts, detach(root, at)
 }
 
 // mountPoint makes the directory that a part of the tree is put on; the host's
@@ -104,8 +106,8 @@ func mountPoint(w *world, root int, at string) error {
 	return nil
 }
 
-// replace detaches what is mounted at a path and attaches the parts.
-func replace(root int, at string, parts []detached) error {
+// detach ends what is mounted at a path.
+func detach(root int, at string) error {
 	// umount has no form that takes a directory descriptor, so the path is
 	// made relative by going there; the cwd is set anew when all is built.
 	if err := unix.Fchdir(root); err != nil {
@@ -113,11 +115,6 @@ func replace(root int, at string, parts []detached) error {
 	}
 	if err := unix.Unmount(at, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
 		return failed("detach /"+at, err)
-	}
-	for _, p := range parts {
-		if err := attach(p.mnt, root, p.at); err != nil {
-			return failed("attach /"+p.at, err)
-		}
 	}
 	return nil
 }

@@ -18,12 +18,13 @@ type message struct {
 	World     *world            `json:"world,omitempty"`
 	Isolation map[string]string `json:"isolation,omitempty"`
 	Failure   *failure          `json:"failure,omitempty"`
+	Second    *failure          `json:"second,omitempty"`
 }
 
 const (
-	kindWorld  = "world"  // host to guest: what to build; with the listener and, mounted outside, the tree
-	kindFuse   = "fuse"   // guest to host: mounted inside; with the /dev/fuse descriptor
-	kindGo     = "go"     // host to guest: the tree is being served
+	kindWorld  = "world"  // host to guest: what to build; with the listener and, mounted outside, the tree and the second
+	kindFuse   = "fuse"   // guest to host: mounted inside; with the /dev/fuse descriptor, and the second's
+	kindGo     = "go"     // host to guest: the tree is being served, and the second unless there is a failure
 	kindReady  = "ready"  // guest to host: the world is complete and locked
 	kindFailed = "failed" // guest to host: what could not be done
 )
@@ -40,6 +41,7 @@ type world struct {
 	TmpBytes    int64             `json:"tmp_bytes"`
 	Extra       []byte            `json:"extra"`
 	MountInside bool              `json:"mount_inside"`
+	Second      bool              `json:"second"`
 	UID         uint32            `json:"uid"`
 	GID         uint32            `json:"gid"`
 	OwnUserNS   bool              `json:"own_userns"`

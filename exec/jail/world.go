@@ -25,11 +25,30 @@ func newWorld(s Spec) *world {
 	if !w.OwnUserNS {
 		w.Isolation["userns"] = "host's"
 	}
+	if len(s.ReadOnly) > 0 {
+		w.Isolation[isolationReadOnly] = "a file system of its own"
+		w.Second = s.ServeReadOnly != nil
+		if !w.Second {
+			w.Isolation[isolationReadOnly] = bound
+		}
+	}
 	w.Isolation["fuse"] = "mounted outside, attached inside"
 	if w.MountInside {
 		w.Isolation["fuse"] = "mounted inside"
 	}
 	return w
+}
+
+// isolationReadOnly is the key for how the paths of Spec.ReadOnly are mounted.
+const (
+	isolationReadOnly = "read_only"
+	bound             = "bound from the tree"
+)
+
+// noSecond does without the second mount.
+func (w *world) noSecond(why error) {
+	w.Second = false
+	w.Isolation[isolationReadOnly] = bound + ": " + why.Error()
 }
 
 // TreeOwner returns the ids that the tree must show as everybody's owner for

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sandboxfs/sandboxfs/exec/cgroup"
+	"github.com/sandboxfs/sandboxfs/fs"
 )
 
 // groupTimeout is how long killed processes may take to leave the cgroup.
@@ -18,8 +19,11 @@ func (k *keeper) close() {
 		k.jail.Kill()
 	}
 	served := error(nil)
-	if k.server != nil {
-		if served = k.server.Close(); served != nil {
+	for _, s := range []*fs.Server{k.second, k.server} {
+		if s == nil {
+			continue
+		}
+		if served = s.Close(); served != nil {
 			k.log.WithError(served).Warn("the tree did not end in order")
 		}
 	}

@@ -68,6 +68,9 @@ type keeper struct {
 	uid    *os.File
 	roots  map[string]*os.File
 	server *fs.Server
+	// second serves the read-only regions, nil where there are none or where
+	// it cannot be had.
+	second *fs.Server
 	run    *rundir.Root
 	ledger *quota.Ledger
 	jail   *jail.Jail
@@ -139,11 +142,12 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	if err := k.bound(spec, table, &options); err != nil {
 		return err
 	}
-	tree, err := fs.New(options)
-	regions.Close(k.roots) // the tree has its own
+	trees, err := newTrees(options, world.ReadOnly)
+	regions.Close(k.roots) // the trees have their own
 	if err != nil {
 		return err
 	}
+	defer trees.close()
 	state := rundir.State{
 		ID: spec.ID, User: spec.Key.Normalize().User, Thread: spec.Key.Thread, Provider: "local", Home: spec.Home,
 		Tier: spec.Tier, Net: spec.Net, SkillsDir: spec.SkillsDir, Mounts: spec.Mounts, Ownership: spec.Ownership, Quota: spec.Quota,
@@ -167,8 +171,14 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	}
 	world.Listener, world.Extra, world.Log = listener, extra, os.Stderr
 	world.Serve = func(fuse *os.File) (err error) {
-		k.server, err = tree.Serve(fuse)
+		k.server, err = trees.first.Serve(fuse)
 		return err
+	}
+	if trees.second != nil {
+		world.ServeReadOnly = func(fuse *os.File) (err error) {
+			k.second, err = trees.second.Serve(fuse)
+			return err
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -176,12 +186,22 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 		return err
 	}
 	state.Isolation = k.jail.Isolation()
-	state.Isolation["passthrough"] = "none: needs Linux 6.9 and root"
-	if k.server.Passthrough() {
-		state.Isolation["passthrough"] = "offered by the kernel"
-		if k.ledger != nil {
-			state.Isolation["passthrough"] = "read-only regions only: the quota counts the others"
-		}
+	if k.second == nil && len(world.ReadOnly) > 0 {
+		k.log.WithField("read_only", state.Isolation["read_only"]).Warn("the read-only regions have no connection of their own: they are slower, not weaker")
 	}
+	state.Isolation["passthrough"] = k.passthrough()
 	return k.dir.WriteState(state)
+}
+
+// passthrough says where reads and writes bypass the keeper.
+func (k *keeper) passthrough() string {
+	switch {
+	case !k.server.Passthrough():
+		return "none: needs Linux 6.9 and root"
+	case k.ledger == nil:
+		return "offered by the kernel"
+	case k.second == nil:
+		return "read-only regions only: the quota counts the others"
+	}
+	return "none: the quota counts what is written"
 }
