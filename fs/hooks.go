@@ -37,6 +37,7 @@ var _ interface {
 	Open(<-chan struct{}, *fuse.OpenIn, *fuse.OpenOut) fuse.Status
 	Read(<-chan struct{}, *fuse.ReadIn, []byte) (fuse.ReadResult, fuse.Status)
 	Write(<-chan struct{}, *fuse.WriteIn, []byte) (uint32, fuse.Status)
+	Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status
 	Release(<-chan struct{}, *fuse.ReleaseIn)
 	Fsync(<-chan struct{}, *fuse.FsyncIn) fuse.Status
 	Fallocate(<-chan struct{}, *fuse.FallocateIn) fuse.Status
@@ -60,8 +61,6 @@ var _ interface {
 //	GetLk, SetLk, SetLkw
 //	                  the kernel keeps locks itself when the server does not
 //	                  ask for them; forwarding them can deadlock the server
-//	Flush             opens answer FOPEN_NOFLUSH; there is nothing to flush,
-//	                  since every write has reached the host when it returns
 //	Ioctl             ENOTTY for everything: flags and attributes of the host
 //	                  filesystem are the operator's
 //	Statx             the kernel falls back to GETATTR; only the birth time,

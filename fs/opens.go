@@ -44,6 +44,11 @@ func (t *Tree) checkOpens(settled uint64) error {
 	return nil
 }
 
+// Flush answers the first close(2), and the kernel never asks again: there is
+// nothing to flush, since every write has reached the host when it returns. Without
+// [OpensUnasked] it does not ask at all, since opens answer FOPEN_NOFLUSH.
+func (r *raw) Flush(<-chan struct{}, *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
+
 // declineOpen answers the first OPEN and the first OPENDIR: the kernel never
 // asks again.
 func declineOpen(flags uint32) fuse.Status {
