@@ -102,9 +102,6 @@ func (o *Options) check() error {
 			return fmt.Errorf("fs: %s is to be charged, but there is no such region or no Options.Quota", virtual)
 		}
 	}
-	if o.Opens == OpensUnasked && o.Quota != nil {
-		return errors.New("fs: a tree that is not asked about opens is read-only, and Options.Quota bounds writes; leave it out")
-	}
 	if o.Ownership == Preserve && os.Geteuid() != 0 {
 		return errors.New("fs: ownership \"preserve\" needs root; use \"owner\"")
 	}

@@ -72,6 +72,7 @@ func (t *Tree) withContents(n *node, use func(fd int) (whole bool, e unix.Errno)
 	n.open.Lock()
 	if c.stale && !whole && e == 0 && n.contents == nil {
 		n.contents, c.stale = c, false
+		t.keep(n, path)
 	}
 	c.users--
 	t.closeContents(c)

@@ -23,8 +23,9 @@ func (k *keeper) close() {
 		if s == nil {
 			continue
 		}
-		if served = s.Close(); served != nil {
-			k.log.WithError(served).Warn("the tree did not end in order")
+		if err := s.Close(); err != nil {
+			served = err
+			k.log.WithError(err).Warn("the tree did not end in order")
 		}
 	}
 	if served == nil { // else it is in use, and found dead when we end

@@ -142,12 +142,12 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 	if err := k.bound(spec, table, &options); err != nil {
 		return err
 	}
-	trees, err := newTrees(options, world.ReadOnly)
+	served, err := newTrees(options, world.ReadOnly)
 	regions.Close(k.roots) // the trees have their own
 	if err != nil {
 		return err
 	}
-	defer trees.close()
+	defer served.close()
 	state := rundir.State{
 		ID: spec.ID, User: spec.Key.Normalize().User, Thread: spec.Key.Thread, Provider: "local", Home: spec.Home,
 		Tier: spec.Tier, Net: spec.Net, SkillsDir: spec.SkillsDir, Mounts: spec.Mounts, Ownership: spec.Ownership, Quota: spec.Quota,
@@ -170,38 +170,16 @@ func (k *keeper) enter(spec Spec, table *mapping.Table, world jail.Spec) error {
 		return err
 	}
 	world.Listener, world.Extra, world.Log = listener, extra, os.Stderr
-	world.Serve = func(fuse *os.File) (err error) {
-		k.server, err = trees.first.Serve(fuse)
-		return err
-	}
-	if trees.second != nil {
-		world.ServeReadOnly = func(fuse *os.File) (err error) {
-			k.second, err = trees.second.Serve(fuse)
-			return err
-		}
-	}
+	k.serve(served, &world)
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	if k.jail, err = jail.Start(ctx, world); err != nil {
 		return err
 	}
 	state.Isolation = k.jail.Isolation()
+	state.Isolation["passthrough"] = k.passthrough()
 	if k.second == nil && len(world.ReadOnly) > 0 {
 		k.log.WithField("read_only", state.Isolation["read_only"]).Warn("the read-only regions have no connection of their own: they are slower, not weaker")
 	}
-	state.Isolation["passthrough"] = k.passthrough()
 	return k.dir.WriteState(state)
-}
-
-// passthrough says where reads and writes bypass the keeper.
-func (k *keeper) passthrough() string {
-	switch {
-	case !k.server.Passthrough():
-		return "none: needs Linux 6.9 and root"
-	case k.ledger == nil:
-		return "offered by the kernel"
-	case k.second == nil:
-		return "read-only regions only: the quota counts the others"
-	}
-	return "none: the quota counts what is written"
 }

@@ -2,7 +2,9 @@ package keeper
 
 import (
 	"errors"
+	"os"
 
+	"github.com/sandboxfs/sandboxfs/exec/jail"
 	"github.com/sandboxfs/sandboxfs/fs"
 )
 
@@ -21,7 +23,7 @@ func newTrees(o fs.Options, readOnly []string) (t trees, err error) {
 	if t.first, err = fs.New(o); err != nil {
 		return t, err
 	}
-	o.Quota, o.Charged, o.Opens = nil, nil, fs.OpensUnasked
+	o.Opens = fs.OpensUnasked
 	if t.second, err = fs.New(o); err != nil {
 		return trees{}, errors.Join(err, t.first.Close())
 	}
@@ -35,4 +37,32 @@ func (t trees) close() {
 			tree.Close()
 		}
 	}
+}
+
+// serve lets the jail have the trees served when it has mounted them.
+func (k *keeper) serve(t trees, world *jail.Spec) {
+	world.Serve = func(fuse *os.File) (err error) {
+		k.server, err = t.first.Serve(fuse)
+		return err
+	}
+	if t.second == nil {
+		return
+	}
+	world.ServeReadOnly = func(fuse *os.File) (err error) {
+		k.second, err = t.second.Serve(fuse)
+		return err
+	}
+}
+
+// passthrough says where reads and writes bypass the keeper.
+func (k *keeper) passthrough() string {
+	switch {
+	case !k.server.Passthrough():
+		return "none: needs Linux 6.9 and root"
+	case k.ledger == nil:
+		return "offered by the kernel"
+	case k.second == nil:
+		return "read-only regions only: the quota counts the others"
+	}
+	return "none: the quota counts what is written"
 }
