@@ -38,7 +38,8 @@
 // file that is open for writing stays so wherever the host moves it.
 //
 // A shared mapping of a file that the host changes is fresh only with
-// passthrough. Extended attributes answer "not supported" in every mode: that
+// passthrough, or with [OpensUnasked] once a client asks for the file's
+// attributes. Extended attributes answer "not supported" in every mode: that
 // saves a request per write, and leaves clearing set-user-id bits on write
 // with the client's kernel, which does it correctly. Locks stay in the
 // client's kernel: they hold between the processes of one mount. close(2)

@@ -43,7 +43,9 @@
 // the sandbox. An ordinary user cannot, so pid 1 mounts in its own user
 // namespace and passes the /dev/fuse descriptor out to be served. Every kernel
 // that this project supports (6.1 and newer) allows that, and all it asks for
-// is an openable /dev/fuse. The set-id program fusermount3 asks for that as
+// is an openable /dev/fuse. The paths of Spec.ReadOnly are parts of a second
+// mount that is made in the same way with a read-only superblock; where that
+// cannot be had they are read-only binds of the first. The set-id program fusermount3 asks for that as
 // well, as it opens the device with the user's rights: there is no machine
 // where it would help, so it is not used. Either way the mount's root is "/"
 // and its source a constant.
