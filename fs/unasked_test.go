@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sandboxfs/sandboxfs/fs"
-	"github.com/sandboxfs/sandboxfs/internal/testenv"
 	"github.com/sandboxfs/sandboxfs/mapping"
 )
 
@@ -33,13 +32,6 @@ func write(t *testing.T, name, text string) {
 	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// seen waits for a change to be seen within a second, and a little for the
-// machine.
-func seen(t *testing.T, what string, look func() bool) {
-	t.Helper()
-	testenv.Poll(t, fs.CacheTime+time.Second/2, what, look)
 }
 
 func reads(name, want string) func() bool {
