@@ -8,11 +8,13 @@
 # Usage: scripts/provision.sh
 #
 # Environment: PROVISION_PREFIX is where Go goes (/usr/local), PROVISION_GO_URL
-# where its archive and the archive's checksum come from.
+# where its archive and the archive's checksum come from, PROVISION_ETC the
+# directory of mtab (/etc).
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 prefix=${PROVISION_PREFIX:-/usr/local}
+etc=${PROVISION_ETC:-/etc}
 go_url=${PROVISION_GO_URL:-https://dl.google.com/go}
 
 # One line a package: what it brings and who needs it.
@@ -130,6 +132,13 @@ install_go() {
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	say "this is no Debian; see the list in $0 for what the tests use" >&2
 	exit 0
+fi
+
+# fusermount3 looks up there what an ordinary user may unmount, and a bare root
+# file system has none.
+if [ ! -e "$etc/mtab" ] && [ "$(id -u)" -eq 0 ]; then
+	say "making $etc/mtab"
+	ln -sf /proc/self/mounts "$etc/mtab"
 fi
 
 wanted=$(sed -n 's/^go //p' "$root/go.mod")

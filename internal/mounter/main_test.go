@@ -30,7 +30,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	testenv.RequireFUSE(t)
 	if os.Geteuid() != 0 {
-		testenv.RequireProgram(t, "fusermount3", "fuse3")
+		testenv.RequireFusermount(t)
 	}
 	w := &world{daemon: testenv.Binaries(t).Sandboxfsd}
 	root := t.TempDir()

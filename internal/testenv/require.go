@@ -45,3 +45,13 @@ func RequireProgram(t testing.TB, program, debianPackage string) string {
 	}
 	return path
 }
+
+// RequireFusermount skips a test in which an ordinary user mounts on the host
+// and unmounts again.
+func RequireFusermount(t testing.TB) {
+	t.Helper()
+	RequireProgram(t, "fusermount3", "fuse3")
+	if _, err := os.Stat("/etc/mtab"); err != nil {
+		Skip(t, "fusermount3 unmounts nothing without /etc/mtab; as root: ln -s /proc/self/mounts /etc/mtab")
+	}
+}

@@ -17,7 +17,7 @@ import (
 // the real one, and with what a script needs otherwise.
 type machine struct {
 	t                          *testing.T
-	bin, prefix, mirror, calls string
+	bin, prefix, mirror, etc, calls string
 }
 
 const stub = "#!/bin/sh\n"
@@ -25,8 +25,8 @@ const stub = "#!/bin/sh\n"
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	base := t.TempDir()
-	m := &machine{t: t, bin: filepath.Join(base, "bin"), prefix: filepath.Join(base, "prefix"), mirror: filepath.Join(base, "mirror"), calls: filepath.Join(base, "calls")}
-	for _, dir := range []string{m.bin, m.mirror} {
+	m := &machine{t: t, bin: filepath.Join(base, "bin"), prefix: filepath.Join(base, "prefix"), mirror: filepath.Join(base, "mirror"), etc: filepath.Join(base, "etc"), calls: filepath.Join(base, "calls")}
+	for _, dir := range []string{m.bin, m.mirror, m.etc} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func (m *machine) run() (string, error) {
 		m.t.Fatal(err)
 	}
 	cmd := osexec.CommandContext(m.t.Context(), "/bin/sh", name)
-	cmd.Env = []string{"PATH=" + m.bin, "PROVISION_PREFIX=" + m.prefix, "PROVISION_GO_URL=https://mirror.invalid/go", "TMPDIR=" + m.t.TempDir()}
+	cmd.Env = []string{"PATH=" + m.bin, "PROVISION_PREFIX=" + m.prefix, "PROVISION_GO_URL=https://mirror.invalid/go", "TMPDIR=" + m.t.TempDir(), "PROVISION_ETC=" + m.etc}
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -124,6 +124,7 @@ func TestProvision(t *testing.T) {
 		want     []string
 		wantGo   bool   // one was put into the prefix
 		wantCall string // of apt-get
+		noMtab   bool   // none is made
 	}{
 		"everything is there": {prepare: func(m *machine) { m.program("go", m.goOf("1.26.0")) }, want: []string{"everything is there"}},
 		"a newer Go is left":  {prepare: func(m *machine) { m.program("go", m.goOf("1.100.1")) }, want: []string{"everything is there"}},
@@ -141,8 +142,8 @@ func TestProvision(t *testing.T) {
 		"Debian's Go is new enough": {prepare: func(m *machine) { m.program("apt-cache", "echo '  Candidate: 2:1.27~2+b1'") }, want: []string{"golang-go 1.27"}, wantCall: "golang-go"},
 		"another processor":         {prepare: func(m *machine) { m.program("uname", "echo riscv64") }, fails: true, want: []string{"riscv64", "by hand"}},
 		"an ordinary user": {prepare: func(m *machine) { m.program("id", "echo 1000"); m.program("dpkg-query", "exit 1") },
-			want: []string{"not root", "bubblewrap", "Go 1.26.0"}},
-		"no Debian": {prepare: func(m *machine) { must(m.t, os.Remove(m.bin+"/dpkg-query")) }, want: []string{"no Debian"}},
+			want: []string{"not root", "bubblewrap", "Go 1.26.0"}, noMtab: true},
+		"no Debian": {prepare: func(m *machine) { must(m.t, os.Remove(m.bin+"/dpkg-query")) }, want: []string{"no Debian"}, noMtab: true},
 		"apt fails": {prepare: func(m *machine) {
 			m.program("go", m.goOf("1.26.0"))
 			m.program("dpkg-query", "exit 1")
@@ -168,6 +169,9 @@ func TestProvision(t *testing.T) {
 			_, err = os.Stat(filepath.Join(m.prefix, "bin", "go")) // through the link
 			if (err == nil) != c.wantGo {
 				t.Errorf("Go in the prefix: %v, want %v", err, c.wantGo)
+			}
+			if mtab, _ := os.Readlink(filepath.Join(m.etc, "mtab")); (mtab == "/proc/self/mounts") == c.noMtab {
+				t.Errorf("mtab leads to %q", mtab)
 			}
 			if left, _ := filepath.Glob(filepath.Join(m.prefix, ".go-*")); len(left) > 0 {
 				t.Errorf("left: %v", left)
