@@ -28,7 +28,7 @@ type event struct {
 type testID struct{ Package, Test string }
 
 func (id testID) String() string {
-	name := strings.TrimPrefix(id.Package, "github.com/sandboxfs/sandboxfs/")
+	name := strings.TrimPrefix(id.Package, module+"/")
 	if id.Test != "" {
 		name += " " + id.Test
 	}

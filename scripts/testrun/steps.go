@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	osexec "os/exec"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,7 +26,7 @@ func steps() []step {
 		{"staticcheck", check("make", "-s", "staticcheck")},
 		{"shellcheck", ifThere("shellcheck", check("make", "-s", "shellcheck"))},
 		{"Vagrantfile", ifThere("vagrant", check("make", "-s", "vm-check"))},
-		{"tests of the packages", tests(ofPackages, "-timeout", "8m")},
+		{"tests of the packages", tests(ofPackages, "-timeout", "8m", "-p", atOnce())},
 		{"tests of the built binaries", tests(ofBinaries, "-timeout", "12m", "-p", "1")},
 		{"race detector", ifThere("gcc", raceTests)},
 	}
@@ -70,8 +74,45 @@ func raceTests(ctx context.Context, r *report) {
 		r.stepFailed("go list", err)
 		return
 	}
-	goTest(ctx, r, []string{"CGO_ENABLED=1"}, append([]string{"-race", "-short", "-timeout", "10m"}, packages...))
+	flags := []string{"-race", "-short", "-timeout", "10m", "-p", atOnce(), "-skip", strings.Join(blind[:], "|")}
+	goTest(ctx, r, []string{"CGO_ENABLED=1"}, append(flags, packages...))
 }
+
+// blind are the tests that show the race detector nothing: the suites over a
+// tree, a guest or a sandbox that a program built apart serves. The step
+// before runs them; here the packages fs, guest and exec run the same suites
+// over what is in the test program. Of fs the forms are left out that differ
+// in who serves or in what is mounted, and not in what runs at once.
+var blind = [...]string{
+	"^TestTree$", "^TestTreeAsUser$", // internal/mounter
+	"^TestCommands$", "^TestCommandsAsUser$", "^TestFiles$", "^TestFilesAsUser$", // local, examples/recorder
+	"^TestSessions$", "^TestSessionsAsUser$", // local
+	"^TestPlainDirectory$",                                              // test/treesuite
+	"^TestSuite$/^(unprivileged|quota,_unprivileged)$",                  // fs
+	"^TestSuiteOverCustomMounts$/^(at_the_top|inside_a_read-only_one)$", // fs
+}
+
+// atOnce is for how many packages are tested at once. They wait more than they
+// work: for processes to start and end, and for time to pass.
+func atOnce() string { return strconv.Itoa(runtime.NumCPU() + 1) }
+
+// long are the packages that take longest, in this order. They begin first, so
+// that none of them is still at work when all others have ended.
+var long = [...]string{"/fs", "/local", "/guest", "/exec", "/exec/jail", "/internal/mounter", "/internal/doctor", "/examples/recorder"}
+
+// longFirst orders packages for a run that does several at once.
+func longFirst(packages []string) {
+	rank := func(p string) int {
+		i := slices.IndexFunc(long[:], func(name string) bool { return p == module+name })
+		if i < 0 {
+			return len(long)
+		}
+		return i
+	}
+	slices.SortStableFunc(packages, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+const module = "github.com/sandboxfs/sandboxfs"
 
 // list returns the module's packages that a selection keeps.
 func list(ctx context.Context, keep func(string) bool) ([]string, error) {
@@ -87,6 +128,7 @@ func list(ctx context.Context, keep func(string) bool) ([]string, error) {
 			packages = append(packages, p)
 		}
 	}
+	longFirst(packages)
 	return packages, nil
 }
 

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,5 +55,44 @@ func TestReport(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestLongFirst(t *testing.T) {
+	got := []string{module + "/a", module + "/exec", module + "/fs", module + "/test/fs", module + "/z"}
+	longFirst(got)
+	want := []string{module + "/fs", module + "/exec", module + "/a", module + "/test/fs", module + "/z"}
+	if !slices.Equal(got, want) {
+		t.Errorf("want %q, got %q", want, got)
+	}
+	for _, name := range long {
+		if _, err := os.Stat("../.." + name); err != nil {
+			t.Errorf("a long package is gone: %v", err)
+		}
+	}
+}
+
+// TestBlindTestsAreThere holds that what the race detector's step leaves out is
+// a test by that name somewhere, and that no other name is like it.
+func TestBlindTestsAreThere(t *testing.T) {
+	var source strings.Builder
+	for _, dir := range []string{"internal/mounter", "local", "examples/recorder", "test/treesuite", "fs"} {
+		files, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			source.Write(text)
+		}
+	}
+	for _, b := range blind {
+		name, _, _ := strings.Cut(strings.TrimPrefix(b, "^"), "$")
+		if !strings.Contains(source.String(), "func "+name+"(t *testing.T)") {
+			t.Errorf("there is no test %s", name)
+		}
 	}
 }
