@@ -71,7 +71,8 @@ func newWorld(t *testing.T, u *testenv.User) *world {
 	w.canaryFile, w.tmpCanary = filepath.Join(public, "canary"), filepath.Join(public, "tmp-canary")
 	w.write(t, w.canaryFile, "CANARY-"+rand.Text()+"\n")
 	w.write(t, w.tmpCanary, "CANARY-"+rand.Text()+"\n")
-	w.helper = w.copySelf(t, public)
+	w.helper = filepath.Join(public, "helper")
+	testenv.CopyProgram(t, "/proc/self/exe", w.helper)
 
 	var err error
 	if w.inherited, err = os.Open(w.canaryFile); err != nil {
@@ -133,25 +134,6 @@ func (w *world) own(name string) error {
 		return nil
 	}
 	return os.Lchown(name, w.user.UID, w.user.GID)
-}
-
-func (w *world) copySelf(t *testing.T, dir string) string {
-	t.Helper()
-	name := filepath.Join(dir, "helper")
-	src, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = src.Close() }()
-	dst, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(dst, src)
-	if err := errors.Join(err, dst.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return name
 }
 
 // listenAbstract listens on the abstract socket that the cases try to reach.

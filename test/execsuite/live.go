@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
 
@@ -36,7 +37,7 @@ func (e *env) wait(p provider.Process) *provider.Result {
 // testLive demands that output comes as it is written, and input goes as it
 // comes.
 func testLive(e *env) {
-	var out, errs buffer
+	var out, errs testenv.Buffer
 	in, feed := io.Pipe()
 	p := e.start(provider.Command{Script: "echo ready; while read x; do echo got $x; done; echo eof >&2; exit 9", Stdin: in, Stdout: &out, Stderr: &errs})
 	e.eventually("the first line", func() bool { return out.String() == "ready\n" })
@@ -55,12 +56,12 @@ func testLive(e *env) {
 		e.Error("live streams are captured too")
 	}
 	// One stream live, the other captured.
-	var only buffer
+	var only testenv.Buffer
 	res = e.wait(e.start(provider.Command{Script: "echo a; echo b >&2", Stdout: &only}))
 	if only.String() != "a\n" || whole(res.Stderr) != "b\n" {
 		e.Errorf("one live: got %q and %q", only.String(), whole(res.Stderr))
 	}
-	var none buffer
+	var none testenv.Buffer
 	if res = e.wait(e.start(provider.Command{Argv: []string{"no-such-program"}, Stderr: &none})); res.ExitCode != 127 || none.String() == "" {
 		e.Errorf("not found: got %+v, %q", res, none.String())
 	}
@@ -126,7 +127,7 @@ func testLiveSlowReader(e *env) {
 }
 
 func testLiveBound(e *env) {
-	var out buffer
+	var out testenv.Buffer
 	res := e.wait(e.start(provider.Command{Script: "echo begin; head -c 3000000 /dev/zero | tr '\\0' x; echo end", Stdout: &out, MaxOutput: 1000}))
 	s := out.String()
 	if res.ExitCode != 0 || len(s) > 1300 || !strings.HasPrefix(s, "begin\n") || !strings.HasSuffix(s, "end\n") {

@@ -1,11 +1,9 @@
 package execsuite
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -126,31 +124,7 @@ func (e *env) wantKind(what string, err error, kinds ...provider.Kind) {
 // eventually waits for something that another process does.
 func (e *env) eventually(what string, ok func() bool) {
 	e.Helper()
-	deadline := time.Now().Add(e.f.Limit)
-	for !ok() {
-		if time.Now().After(deadline) {
-			e.Fatalf("%s: not within %v", what, e.f.Limit)
-		}
-		time.Sleep(10 * time.Millisecond) // between two looks
-	}
-}
-
-// buffer collects a live stream.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
+	testenv.Poll(e, e.f.Limit, what, ok)
 }
 
 func clip(s string) string {

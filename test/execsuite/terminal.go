@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
 
@@ -16,7 +17,7 @@ const (
 )
 
 func testSignals(e *env) {
-	var out buffer
+	var out testenv.Buffer
 	p := e.start(provider.Command{Script: "trap 'echo int' INT; trap 'echo usr1' USR1; trap 'echo term; exit 5' TERM; echo ready; while :; do sleep 0.05; done", Stdout: &out})
 	e.eventually("it is ready", func() bool { return out.String() == "ready\n" })
 	for _, s := range []struct {
@@ -32,7 +33,7 @@ func testSignals(e *env) {
 		e.Errorf("want exit 5, got %+v", res)
 	}
 	// Its children too: it is the group that gets it.
-	out = buffer{}
+	out = testenv.Buffer{}
 	p = e.start(provider.Command{Script: "echo ready; sleep " + marker(3) + "; echo not reached", Stdout: &out})
 	e.eventually("it is ready", func() bool { return out.String() == "ready\n" })
 	if err := p.Signal(sigkill); err != nil {
@@ -52,7 +53,7 @@ func testTerminal(e *env) {
 	if e.f.NoTTY {
 		e.Skip("this sandbox has no terminals")
 	}
-	var out buffer
+	var out testenv.Buffer
 	in, feed := io.Pipe()
 	defer feed.Close()
 	p := e.start(provider.Command{
@@ -86,7 +87,7 @@ func testTerminalKeys(e *env) {
 	if e.f.NoTTY {
 		e.Skip("this sandbox has no terminals")
 	}
-	var out buffer
+	var out testenv.Buffer
 	in, feed := io.Pipe()
 	defer feed.Close()
 	p := e.start(provider.Command{Script: "echo ready; cat; echo after $?", TTY: &provider.TTY{}, Stdin: in, Stdout: &out})
@@ -97,7 +98,7 @@ func testTerminalKeys(e *env) {
 	if res := e.wait(p); res.ExitCode != 0 || !strings.Contains(out.String(), "after 0\r\n") {
 		e.Errorf("^D: got %+v, %q", res, out.String())
 	}
-	out = buffer{}
+	out = testenv.Buffer{}
 	p = e.start(provider.Command{Script: "echo ready; sleep " + marker(4), TTY: &provider.TTY{}, Stdin: strings.NewReader("\x03"), Stdout: &out})
 	if res := e.wait(p); res.ExitCode != 128+sigint && res.Signal != sigint {
 		e.Errorf("^C: got %+v, %q", res, out.String())

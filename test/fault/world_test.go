@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"io"
 	"math/rand/v2"
 	"os"
 	osexec "os/exec"
@@ -45,7 +44,9 @@ func newWorld(t *testing.T, home string) *world {
 	if home == "" {
 		w.home = filepath.Join(dir, "home")
 	}
-	w.cli, w.daemon = copyProgram(t, programs.Sandboxfs, dir), copyProgram(t, programs.Sandboxfsd, dir)
+	w.cli, w.daemon = filepath.Join(dir, "sandboxfs"), filepath.Join(dir, "sandboxfsd")
+	testenv.CopyProgram(t, programs.Sandboxfs, w.cli)
+	testenv.CopyProgram(t, programs.Sandboxfsd, w.daemon)
 	s := *seed
 	if s == 0 {
 		s = uint64(time.Now().UnixNano())
@@ -54,25 +55,6 @@ func newWorld(t *testing.T, home string) *world {
 	w.random = rand.New(rand.NewPCG(s, 0))
 	t.Cleanup(func() { w.end(t) })
 	return w
-}
-
-func copyProgram(t *testing.T, from, dir string) string {
-	t.Helper()
-	name := filepath.Join(dir, filepath.Base(from))
-	src, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = src.Close() }()
-	dst, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = io.Copy(dst, src)
-	if err := errors.Join(err, dst.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return name
 }
 
 // end stops all and holds that nothing is left: no process, no mount, no

@@ -1,33 +1,14 @@
 package sessionsuite
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
-
-// buffer collects a live stream.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
 
 func testJobs(e *env) {
 	began := time.Now()
@@ -143,7 +124,7 @@ func testList(e *env) {
 	if _, err := time.Parse(time.RFC3339, i.Created); err != nil {
 		e.Errorf("created: %v", err)
 	}
-	p, err := e.s.Start(e.ctx, provider.Command{Script: marked(41) + " & sleep 1000", Session: e.name, Stdout: &buffer{}, Stderr: &buffer{}})
+	p, err := e.s.Start(e.ctx, provider.Command{Script: marked(41) + " & sleep 1000", Session: e.name, Stdout: &testenv.Buffer{}, Stderr: &testenv.Buffer{}})
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -170,7 +151,7 @@ func testClose(e *env) {
 	}
 	e.wantChange("its name used again", e.want("echo \"[$x]\"; cat closed; rm closed", "[]\nbye\n"), "new")
 	// One that runs a command.
-	p, err := e.s.Start(e.ctx, provider.Command{Script: "sleep 1000", Session: e.name, Stdout: &buffer{}, Stderr: &buffer{}})
+	p, err := e.s.Start(e.ctx, provider.Command{Script: "sleep 1000", Session: e.name, Stdout: &testenv.Buffer{}, Stderr: &testenv.Buffer{}})
 	if err != nil {
 		e.Fatal(err)
 	}

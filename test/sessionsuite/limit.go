@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 	"github.com/sandboxfs/sandboxfs/provider"
 )
 
@@ -55,7 +56,7 @@ func testCancel(e *env) {
 
 func testSignal(e *env) {
 	e.sh("export keep=kept; " + marked(2) + " & true")
-	p, err := e.s.Start(e.ctx, provider.Command{Script: "echo began; sleep 1000; echo after", Session: e.name, Stdout: &buffer{}, Stderr: &buffer{}})
+	p, err := e.s.Start(e.ctx, provider.Command{Script: "echo began; sleep 1000; echo after", Session: e.name, Stdout: &testenv.Buffer{}, Stderr: &testenv.Buffer{}})
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func testQueue(e *env) {
 }
 
 func testUnqueue(e *env) {
-	p, err := e.s.Start(e.ctx, provider.Command{Script: "sleep 1000", Session: e.name, Stdout: &buffer{}, Stderr: &buffer{}})
+	p, err := e.s.Start(e.ctx, provider.Command{Script: "sleep 1000", Session: e.name, Stdout: &testenv.Buffer{}, Stderr: &testenv.Buffer{}})
 	if err != nil {
 		e.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func testApart(e *env) {
 	}
 	e.want("echo $x", "1\n")
 	// Both run at once.
-	p, err := e.s.Start(e.ctx, provider.Command{Script: "sleep 1000", Session: other, Stdout: &buffer{}, Stderr: &buffer{}})
+	p, err := e.s.Start(e.ctx, provider.Command{Script: "sleep 1000", Session: other, Stdout: &testenv.Buffer{}, Stderr: &testenv.Buffer{}})
 	if err != nil {
 		e.Fatal(err)
 	}

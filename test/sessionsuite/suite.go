@@ -160,13 +160,7 @@ func (e *env) wantKind(what string, err error, kind provider.Kind) {
 // eventually waits for something that another process does.
 func (e *env) eventually(what string, ok func() bool) {
 	e.Helper()
-	deadline := time.Now().Add(e.f.Limit)
-	for !ok() {
-		if time.Now().After(deadline) {
-			e.Fatalf("%s: not within %v", what, e.f.Limit)
-		}
-		time.Sleep(10 * time.Millisecond) // between two looks
-	}
+	testenv.Poll(e, e.f.Limit, what, ok)
 }
 
 // jobs lists those of a session.
