@@ -38,6 +38,9 @@ func (h *watcher) drain() (size int, lost bool) {
 			length := int(binary.NativeEndian.Uint32(rest[12:]))
 			name := rest[eventHeader:][:length]
 			rest = rest[eventHeader+length:]
+			if mask&disturbingMask != 0 {
+				h.disturbed++
+			}
 			if mask&unix.IN_Q_OVERFLOW != 0 {
 				lost = true
 				continue

@@ -57,6 +57,9 @@ type node struct {
 	next     *node
 	used     uint64 // tick of the last use
 
+	// sure is when the names that lead here were right (sure.go).
+	sure atomic.Uint64
+
 	// bare is whether a listing has left out what is behind its names.
 	bare atomic.Bool
 	// Guarded by watcher.mu.

@@ -96,7 +96,7 @@ func (t *Tree) drop(n, parent *node, name string, gone bool) {
 	if gone {
 		t.mu.Lock()
 		if n.parent == parent && n.name == name {
-			n.parent, n.name = nil, ""
+			t.placeLocked(n, nil, "")
 		}
 		t.mu.Unlock()
 	}

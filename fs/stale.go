@@ -144,20 +144,37 @@ func (t *Tree) check(thread uint32, what intent, nodes ...*node) unix.Errno {
 // descriptors are closed are left out: opening them for this would be dear in
 // a deep tree.
 func (t *Tree) outdated(n *node) (lost []*node, e unix.Errno) {
+	if n.permanent {
+		return nil, 0
+	}
+	began, sure := t.watcher.undisturbed(n)
+	if sure {
+		return nil, 0
+	}
+	lost, whole, e := t.askNames(n)
+	if whole && e == 0 && len(lost) == 0 {
+		t.watcher.settled(n, began)
+	}
+	return lost, e
+}
+
+// askNames is outdated where the host has to be asked. whole reports whether
+// none was left out.
+func (t *Tree) askNames(n *node) (lost []*node, whole bool, e unix.Errno) {
 	for level := range maxAncestors {
 		t.mu.Lock()
 		at := place{n.parent, n.name}
 		held := at.parent != nil && at.parent.fd >= 0
 		t.mu.Unlock()
 		if n.permanent || at.parent == nil || level > 0 && !held {
-			break
+			return lost, n.permanent, 0
 		}
 		dir, e := t.acquire(at.parent)
 		switch {
 		case e == unix.ESTALE:
-			return append(lost, at.parent), 0
+			return append(lost, at.parent), false, 0
 		case e != 0:
-			return nil, e
+			return nil, false, e
 		}
 		var st unix.Statx_t
 		e = statName(dir, at.name, &st)
@@ -171,7 +188,7 @@ func (t *Tree) outdated(n *node) (lost []*node, e unix.Errno) {
 			n = at.parent
 		}
 	}
-	return lost, 0
+	return lost, false, 0
 }
 
 // place is a name in a directory.

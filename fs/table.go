@@ -27,7 +27,8 @@ func (t *Tree) remember(parent *node, name string, st *unix.Statx_t) *node {
 		n = t.addLocked(parent.domain, st)
 	}
 	n.lookups++
-	n.parent, n.name, n.seen = parent, name, time.Now()
+	t.placeLocked(n, parent, name)
+	n.seen = time.Now()
 	n.layout = nil
 	if parent.layout != nil {
 		n.layout = parent.layout.kids[name]
@@ -44,7 +45,8 @@ func (t *Tree) findLocked(d *domain, st *unix.Statx_t) *node {
 		return n
 	}
 	t.detachLocked(n)
-	n.parent, n.handle = nil, nil
+	t.placeLocked(n, nil, n.name)
+	n.handle = nil
 	return nil
 }
 
@@ -96,7 +98,7 @@ func (t *Tree) forget(id, count uint64) {
 func (t *Tree) nameless(n *node) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	n.parent, n.name = nil, ""
+	t.placeLocked(n, nil, "")
 }
 
 // moved records where a renamed inode is now, so that it can be reopened. It
@@ -106,7 +108,7 @@ func (t *Tree) moved(parent *node, name string, st *unix.Statx_t) *node {
 	defer t.mu.Unlock()
 	n := t.findLocked(parent.domain, st)
 	if n != nil {
-		n.parent, n.name = parent, name
+		t.placeLocked(n, parent, name)
 	}
 	return n
 }

@@ -35,7 +35,8 @@ type Tree struct {
 	handleFDs atomic.Int64
 	pass      passthrough
 	interest  interest
-	dirents   sync.Pool // of *[direntBuffer]byte
+	moves     atomic.Uint64 // of nodes from one name to another
+	dirents   sync.Pool     // of *[direntBuffer]byte
 
 	// mu guards the inode table. It is the innermost lock, and no system
 	// call is made under it.

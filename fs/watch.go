@@ -46,13 +46,16 @@ type watcher struct {
 	now     time.Time // of the last tick
 	round   uint64    // times that the queue was read
 	serial  uint64    // orders watches and leases
-	local   map[uint64]bool
-	lost    int  // times that everything had to be dropped
-	calm    bool // everything has been said twice
-	due     map[spot]uint32
-	dirsDue map[*watch]struct{}
-	queued  []notice // of handlers
-	buf     []byte
+	// disturbed counts what could make a name wrong: an event, or that events
+	// of a directory begin or end.
+	disturbed uint64
+	local     map[uint64]bool
+	lost      int  // times that everything had to be dropped
+	calm      bool // everything has been said twice
+	due       map[spot]uint32
+	dirsDue   map[*watch]struct{}
+	queued    []notice // of handlers
+	buf       []byte
 }
 
 // watchLimits bound what a tree may watch and remember.
@@ -106,7 +109,11 @@ const watchMask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN
 	unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR
 
 const (
-	namesMask    = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO
+	namesMask = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO
+	// disturbingMask is what can make a name wrong that led somewhere. A new
+	// name cannot: it was absent before.
+	disturbingMask = unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_Q_OVERFLOW | unix.IN_IGNORED | unix.IN_UNMOUNT
+
 	contentsMask = unix.IN_MODIFY | unix.IN_CLOSE_WRITE
 )
 
@@ -232,6 +239,7 @@ func (h *watcher) add(n *node, fd int) *watch {
 	w := &watch{node: n, wd: int32(wd), serial: h.serial, names: map[string]*node{}}
 	h.byWD[w.wd] = append(h.byWD[w.wd], w)
 	h.watches++
+	h.disturbed++
 	return w
 }
 
@@ -296,6 +304,7 @@ func (h *watcher) remove(w *watch) {
 		return
 	}
 	w.gone = true
+	h.disturbed++
 	h.watches--
 	h.names -= len(w.names)
 	w.names = nil
@@ -343,6 +352,7 @@ func (h *watcher) closeInstance() {
 	}
 	unix.Close(h.fd)
 	h.fd = -1
+	h.disturbed++
 	for _, ws := range h.byWD {
 		for _, w := range append([]*watch(nil), ws...) {
 			h.remove(w)
