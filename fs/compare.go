@@ -101,6 +101,9 @@ func (h *watcher) nothingDue() {
 
 // compareName looks at one name of a directory.
 func (h *watcher) compareName(s spot, mask uint32) (wrong []notice) {
+	if !h.remembers(s) {
+		return nil // the tree has taken it away itself
+	}
 	var st unix.Statx_t
 	dir, e := h.t.acquire(s.w.node)
 	if e == 0 {
@@ -129,6 +132,13 @@ func (h *watcher) compareName(s spot, mask uint32) (wrong []notice) {
 	return wrong
 }
 
+func (h *watcher) remembers(s spot) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, known := s.w.names[s.name]
+	return known
+}
+
 // hold holds what a name is, or the error e, against what the kernel was told:
 // whether the name led there, to which node, and whether the attributes of
 // that have changed. What is wrong is not remembered any more.
@@ -137,7 +147,7 @@ func (h *watcher) hold(s spot, e unix.Errno, st *unix.Statx_t) (n *node, right, 
 	defer h.mu.Unlock()
 	n, known := s.w.names[s.name]
 	if !known {
-		return nil, true, false // the tree has taken it away itself
+		return nil, true, false
 	}
 	right = e == unix.ENOENT && n == nil || e == 0 && n != nil && n.ident == identityOf(st)
 	if !right {

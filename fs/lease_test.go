@@ -15,6 +15,7 @@ import (
 
 	"github.com/sandboxfs/sandboxfs/fs"
 	"github.com/sandboxfs/sandboxfs/internal/testenv"
+	"github.com/sandboxfs/sandboxfs/mapping"
 )
 
 // leased is a mounted tree whose workspace is watched.
@@ -399,4 +400,21 @@ func TestBothSidesWrite(t *testing.T) {
 	}
 	seen(t, "the end", func() bool { return describe(l.in, true) == describe(l.host, true) })
 	t.Logf("%+v", l.stats(t))
+}
+
+// Two trees over the same directories are hosts to each other.
+func TestTreesSeeEachOther(t *testing.T) {
+	l := leaseTree(t, childSpec{UID: 1000, GID: 1000})
+	other := filepath.Join(mount(t, childSpec{Regions: l.regions, View: mapping.OperatorView}, fs.MountOptions{}, nil).Dir, "mnt/user-data/workspace")
+	must(t, os.Mkdir(filepath.Join(l.in, "d"), 0o755))
+	both := []string{filepath.Join(l.in, "d"), filepath.Join(other, "d")}
+	for i := range 6 {
+		from, to := both[i%2], both[(i+1)%2]
+		seen(t, "the directory", func() bool { return describe(to, true) == describe(from, true) })
+		put(t, strings.Repeat("x", i), from, "x")
+		put(t, "new", from, fmt.Sprint("new", i))
+		must(t, os.Rename(filepath.Join(from, fmt.Sprint("new", i)), filepath.Join(from, "y")))
+		os.Remove(filepath.Join(from, "z"))
+		must(t, os.Symlink(fmt.Sprint(i), filepath.Join(from, "z")))
+	}
 }
