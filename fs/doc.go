@@ -21,7 +21,8 @@
 //
 // # Semantics beside those of a plain directory
 //
-// A change made on the host is seen within [CacheTime]: until then a lookup
+// A change made on the host is seen within [CacheTime], and a change of which
+// the host's kernel makes no event within [LeaseTime]: until then a lookup
 // below a directory that the host has replaced may still find the old one's
 // names, or miss the new one's. What is opened, made, changed or removed by a
 // path is never in a file or directory that has lost its name to the host
@@ -51,5 +52,6 @@
 // [Options] and [New], then [Tree.Serve]; loop.go, reader.go and requests.go
 // are the way of a request from the device to its handler and back; hooks.go
 // lists every kernel request with those left out; table.go and descriptor.go
-// hold the inode table; lookup.go shows the shape of a handler.
+// hold the inode table; lookup.go shows the shape of a handler; lease.go,
+// watch.go and compare.go decide what the client's kernel may keep.
 package fs

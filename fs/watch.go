@@ -60,7 +60,7 @@ type watcher struct {
 
 // watchLimits bound what a tree may watch and remember.
 type watchLimits struct {
-	watches int // each costs about a kilobyte of the host's kernel
+	watches int // each costs one to two kilobytes of the host's kernel: its inode stays
 	names   int // each costs about 50 bytes here
 	lease   time.Duration
 	slack   time.Duration // how much later than its end a lease is taken for valid
@@ -69,9 +69,31 @@ type watchLimits struct {
 }
 
 func defaultWatchLimits() watchLimits {
-	return watchLimits{watches: 8192, names: 1 << 17, lease: LeaseTime, slack: watchSlack, open: func() (int, error) {
-		return unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	}}
+	return watchLimits{watches: 8192, names: 1 << 17, lease: LeaseTime, slack: watchSlack, open: openInstance}
+}
+
+// spareInstances are left to the user's other programs, such as those in the
+// sandbox: a tree works without one, if slower, and they do not.
+const spareInstances = 16
+
+// openInstance makes an instance, if as many as are to be spared could be
+// made, too.
+func openInstance() (int, error) {
+	const flags = unix.IN_NONBLOCK | unix.IN_CLOEXEC
+	fd, err := unix.InotifyInit1(flags)
+	for range spareInstances {
+		if err != nil {
+			break
+		}
+		var spare int
+		if spare, err = unix.InotifyInit1(flags); err == nil {
+			defer unix.Close(spare)
+		}
+	}
+	if err != nil && fd >= 0 {
+		unix.Close(fd)
+	}
+	return fd, err
 }
 
 // watch is one directory that is watched, guarded by watcher.mu.
