@@ -6,7 +6,6 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,17 +107,6 @@ func TestLeasesSaveRequests(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", l.stats(t))
-}
-
-func names(t *testing.T, dir string) []string {
-	t.Helper()
-	f, err := os.Open(dir)
-	must(t, err)
-	defer f.Close()
-	all, err := f.Readdirnames(-1)
-	must(t, err)
-	slices.Sort(all)
-	return all
 }
 
 // Each change on the host shows in each way of looking, within the time that
