@@ -213,7 +213,7 @@ func openDescriptors() []string {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	for _, e := range entries {
 		to, err := os.Readlink("/proc/self/fd/" + e.Name())
-		if err != nil || len(e.Name()) == 1 && e.Name() < "3" || strings.HasPrefix(to, "anon_inode:") {
+		if err != nil || len(e.Name()) == 1 && e.Name() < "3" || strings.HasPrefix(to, "anon_inode:") && to != "anon_inode:inotify" {
 			continue
 		}
 		names = append(names, e.Name()+"="+to)

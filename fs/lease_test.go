@@ -119,6 +119,7 @@ func TestHostChangesAreSeen(t *testing.T) {
 		{"passthrough", childSpec{UID: 1000, GID: 1000}},
 		{"plain", childSpec{UID: 1000, GID: 1000, Passthrough: fs.PassthroughOff}},
 		{"preserve", childSpec{Ownership: fs.Preserve}},
+		{"unasked", childSpec{Opens: fs.OpensUnasked}},
 	} {
 		t.Run(form.name, func(t *testing.T) {
 			l := leaseTree(t, form.spec)

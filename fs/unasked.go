@@ -14,7 +14,8 @@ import (
 // host has deleted by then cannot be read on, as on a network filesystem.
 //
 // What keeps contents fresh is that the kernel asks for attributes again after
-// [CacheTime], and drops what it holds when size or time of change are others.
+// [CacheTime], or when it is told (compare.go), and drops what it holds when
+// size or time of change are others.
 // Two things do not show in these, and are told by a notice (settle.go): a
 // second change within one step of the host's clock, and one after which
 // somebody sets the time back.
