@@ -40,7 +40,12 @@
 //
 // A shared mapping of a file that the host changes is fresh only with
 // passthrough, or with [OpensUnasked] once a client asks for the file's
-// attributes. Extended attributes answer "not supported" in every mode: that
+// attributes. Without passthrough, a page that a mapping reads in the very
+// moment in which another process writes it, through a descriptor that only
+// writes and with which it has just made or emptied the file, may be the older
+// one until somebody asks for the file's attributes.
+//
+// Extended attributes answer "not supported" in every mode: that
 // saves a request per write, and leaves clearing set-user-id bits on write
 // with the client's kernel, which does it correctly. Locks stay in the
 // client's kernel: they hold between the processes of one mount. close(2)
