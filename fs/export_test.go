@@ -12,7 +12,10 @@ func (s *Server) DropName(region, name string) bool {
 	root := s.tree.roots[region]
 	var st unix.Statx_t
 	ok := s.connection.notify.entry(root.id, name)
-	if statName(root.fd, name, &st) == 0 {
+	s.tree.mu.Lock()
+	fd := root.fd // -1 when the mount has ended
+	s.tree.mu.Unlock()
+	if statName(fd, name, &st) == 0 {
 		s.tree.mu.Lock()
 		n := s.tree.findLocked(root.domain, &st)
 		s.tree.mu.Unlock()

@@ -82,7 +82,7 @@ func TestSoakReaders(t *testing.T) {
 	for _, processors := range []int{Processors, 4} {
 		t.Run(fmt.Sprint(processors), func(t *testing.T) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-			comeAndGo(t, testenv.Soak(1000, 50_000))
+			comeAndGo(t, testenv.Soak(1000, 20_000))
 		})
 	}
 }

@@ -22,7 +22,7 @@ import (
 func TestSoakWalkMemory(t *testing.T) {
 	w := newWorld(t)
 	m := mount(t, childSpec{Regions: w.regions, FileLimit: 4096}, fs.MountOptions{}, nil)
-	files := testenv.Soak(20_000, 500_000)
+	files := testenv.Soak(10_000, 500_000)
 	makeFiles(t, w.host(t, mapping.Workspace), files)
 	pid := m.cmd.Process.Pid
 	memory := func() int64 {
@@ -78,6 +78,9 @@ func TestSoakWalkMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.Poll(t, time.Minute, "the kernel to forget the files", func() bool { return m.stats(t).Nodes < 100 })
+	if raceEnabled {
+		return // the detector's own memory is not given back
+	}
 	testenv.Poll(t, time.Minute, "the server to give memory back", func() bool { return memory() < before+(full-before)/4 })
 	t.Logf("the caches dropped: %d KiB", memory()>>10)
 }

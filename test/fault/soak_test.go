@@ -24,7 +24,10 @@ func again() time.Duration { return time.Duration(testenv.Soak(20, 2)) * time.Se
 // comes soon, and no mount is left.
 func TestSoakKilledServer(t *testing.T) {
 	testenv.RequireRoot(t)
-	for _, form := range []struct{ name, quota string }{{"passthrough", ""}, {"quota", "1GiB"}} {
+	for _, form := range []struct {
+		name, quota string
+		rounds      int
+	}{{"passthrough", "", testenv.Soak(5, 200)}, {"quota", "1GiB", testenv.Soak(5, 60)}} {
 		t.Run(form.name, func(t *testing.T) {
 			t.Setenv("SANDBOXFS_QUOTA_BYTES", form.quota)
 			w := newWorld(t, "")
@@ -34,7 +37,7 @@ func TestSoakKilledServer(t *testing.T) {
 			}
 			t.Cleanup(func() { w.do(t, 0, "umount", "--all", "--lazy") })
 			var longest time.Duration
-			for round := range testenv.Soak(5, 200) {
+			for round := range form.rounds {
 				longest = max(longest, w.killServer(t, point, round))
 				if t.Failed() {
 					t.Fatalf("in round %d", round)
