@@ -15,9 +15,22 @@ import (
 	"github.com/sandboxfs/sandboxfs/test/hostview"
 )
 
-// again is how long a thread may be out of reach after its server was killed.
-// The short form runs beside other tests.
-func again() time.Duration { return time.Duration(testenv.Soak(20, 2)) * time.Second }
+// soon is how long a thread may be out of reach after its server was killed.
+// On a busy machine a few times may be longer, and the short form, which runs
+// beside other tests, says nothing of it.
+const soon = 2 * time.Second
+
+// expectSoon judges the times of all rounds.
+func expectSoon(t *testing.T, what string, took []time.Duration) {
+	t.Helper()
+	slices.Sort(took)
+	longest := took[len(took)-1]
+	t.Logf("%s, %d times: half of them within %v, 9 of 10 within %v, all within %v",
+		what, len(took), took[len(took)/2], took[len(took)*9/10], longest)
+	if most := took[len(took)*9/10]; len(took) >= 50 && most > soon {
+		t.Errorf("%s: 9 of 10 within %v, want %v", what, most, soon)
+	}
+}
 
 // TestSoakKilledServer kills the server of a mount at random moments under
 // load. What was acknowledged is on the host byte for byte, the next mount
@@ -36,14 +49,14 @@ func TestSoakKilledServer(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { w.do(t, 0, "umount", "--all", "--lazy") })
-			var longest time.Duration
+			var took []time.Duration
 			for round := range form.rounds {
-				longest = max(longest, w.killServer(t, point, round))
+				took = append(took, w.killServer(t, point, round))
 				if t.Failed() {
 					t.Fatalf("in round %d", round)
 				}
 			}
-			t.Logf("the longest time to the next mount: %v", longest)
+			expectSoon(t, "the next mount", took)
 			w.do(t, 0, "mount", "t", point)
 			w.do(t, 0, "umount", point)
 			w.expectClean(t)
@@ -62,9 +75,6 @@ func (w *world) killServer(t *testing.T, point string, round int) time.Duration 
 		t.Fatal(err)
 	}
 	took := time.Since(begun)
-	if took > again() {
-		t.Errorf("the mount took %v", took)
-	}
 	if got := strings.Count(mountinfo(t), " "+point+" "); got != 1 {
 		t.Errorf("%d mounts are at the mount point", got)
 	}
@@ -78,6 +88,7 @@ func (w *world) killServer(t *testing.T, point string, round int) time.Duration 
 	all := startWriters(t, mount, host, w.random.Uint64())
 	all.begun.Wait()
 	w.pause(60 * time.Millisecond)
+	all.killed.Store(true)
 	if err := syscall.Kill(m.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -104,15 +115,11 @@ func TestSoakKilledKeeper(t *testing.T) {
 	testenv.RequireRoot(t)
 	w := newWorld(t, "")
 	workspace := filepath.Join(w.home, "users/default/threads/t/user-data/workspace")
-	var longest time.Duration
+	var took []time.Duration
 	for round := range testenv.Soak(5, 200) {
 		begun := time.Now()
 		w.sh(t, "t", "true")
-		took := time.Since(begun)
-		longest = max(longest, took)
-		if took > again() {
-			t.Errorf("round %d: the next command took %v", round, took)
-		}
+		took = append(took, time.Since(begun))
 		var all []*started
 		for i := range 3 {
 			script := fmt.Sprintf(`for ((i = 0; ; i++)); do line="%d-$i-$RANDOM$RANDOM"; echo "$line" >>log%d && echo "$line"; done`, round, i)
@@ -141,7 +148,7 @@ func TestSoakKilledKeeper(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("the longest time to the next command: %v", longest)
+	expectSoon(t, "the next command", took)
 }
 
 // wholeLines are the whole lines of a command's output that begin so; the

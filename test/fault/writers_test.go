@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -18,6 +19,7 @@ import (
 type writers struct {
 	mount, host string // the same directory, in the mount and behind it
 	stop        chan struct{}
+	killed      atomic.Bool    // the server, or it is about to be
 	begun       sync.WaitGroup // each has had its first acknowledgement
 	all         sync.WaitGroup
 	checks      []func(t *testing.T)
@@ -60,9 +62,11 @@ func (w *writers) stopped() bool {
 	}
 }
 
-// gone reports whether a failure is that of a mount without a server.
-func gone(err error) bool {
-	return errors.Is(err, unix.ENOTCONN) || errors.Is(err, unix.ECONNABORTED)
+// gone reports whether a failure is that of a mount without a server. EIO is
+// what the kernel says of the request that the server was just reading.
+func (w *writers) gone(err error) bool {
+	killed := w.killed.Load() && errors.Is(err, unix.EIO)
+	return killed || errors.Is(err, unix.ENOTCONN) || errors.Is(err, unix.ECONNABORTED)
 }
 
 func someBytes(random *rand.Rand, most int) []byte {
@@ -88,7 +92,7 @@ func (w *writers) appends(t *testing.T, random *rand.Rand, name string, begun fu
 		last = last[n:]
 		begun()
 	}
-	if err != nil && !gone(err) {
+	if err != nil && !w.gone(err) {
 		t.Errorf("appending: %v", err)
 	}
 	return func(t *testing.T) {
@@ -114,7 +118,7 @@ func (w *writers) overwrites(t *testing.T, random *rand.Rand, name string, begun
 		defer f.Close()
 		err = f.Truncate(size)
 	}
-	if err != nil && !gone(err) {
+	if err != nil && !w.gone(err) {
 		t.Errorf("making a file: %v", err)
 	}
 	if err != nil {
@@ -129,7 +133,7 @@ func (w *writers) overwrites(t *testing.T, random *rand.Rand, name string, begun
 		last, at = last[n:], at+n
 		begun()
 	}
-	if err != nil && !gone(err) {
+	if err != nil && !w.gone(err) {
 		t.Errorf("overwriting: %v", err)
 	}
 	return func(t *testing.T) {
@@ -163,7 +167,7 @@ func (w *writers) renames(t *testing.T, random *rand.Rand, name string, begun fu
 		}
 		begun()
 	}
-	if err != nil && !gone(err) {
+	if err != nil && !w.gone(err) {
 		t.Errorf("renaming: %v", err)
 	}
 	return func(t *testing.T) {
