@@ -72,10 +72,18 @@ func TestUnaskedAsksNothing(t *testing.T) {
 	}
 }
 
+// watchedOrNot runs a test with and without a watch of the host.
+func watchedOrNot(t *testing.T, test func(*testing.T, childSpec)) {
+	t.Run("watched", func(t *testing.T) { test(t, childSpec{}) })
+	t.Run("not watched", func(t *testing.T) { test(t, childSpec{NoInstance: true}) })
+}
+
 // What the host changes is seen within a second, also by whoever has the file
 // open.
-func TestUnaskedSeesTheHost(t *testing.T) {
-	_, dir, host := unasked(t, newWorld(t), childSpec{})
+func TestUnaskedSeesTheHost(t *testing.T) { watchedOrNot(t, unaskedSeesTheHost) }
+
+func unaskedSeesTheHost(t *testing.T, spec childSpec) {
+	_, dir, host := unasked(t, newWorld(t), spec)
 	name, behind := filepath.Join(dir, "f"), filepath.Join(host, "f")
 	write(t, behind, "one")
 	seen(t, "a new file", reads(name, "one"))
@@ -123,8 +131,10 @@ func TestUnaskedSeesTheHost(t *testing.T) {
 
 // A change that does not show in size and time of change is seen as well: one
 // that follows another at once, and one after which the time was set back.
-func TestUnaskedSeesHiddenChanges(t *testing.T) {
-	_, dir, host := unasked(t, newWorld(t), childSpec{})
+func TestUnaskedSeesHiddenChanges(t *testing.T) { watchedOrNot(t, unaskedSeesHiddenChanges) }
+
+func unaskedSeesHiddenChanges(t *testing.T, spec childSpec) {
+	_, dir, host := unasked(t, newWorld(t), spec)
 	name, behind := filepath.Join(dir, "f"), filepath.Join(host, "f")
 	for i := range 20 {
 		a, b := fmt.Sprintf("a%02d", i), fmt.Sprintf("b%02d", i)
