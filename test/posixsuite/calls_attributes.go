@@ -31,6 +31,18 @@ func attributeCalls() []call {
 			_, _, err := unix.NameToHandleAt(unix.AT_FDCWD, x.path, 0)
 			return "", err
 		}},
+		{name: "open_by_handle_at", do: func(x act) (string, error) {
+			handle, _, err := unix.NameToHandleAt(unix.AT_FDCWD, x.path, 0)
+			if err != nil {
+				return "no handle", err
+			}
+			mount, err := unix.Open(x.dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return "the directory", err
+			}
+			defer unix.Close(mount)
+			return opened(unix.OpenByHandleAt(mount, handle, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC))
+		}},
 		{name: "inotify_add_watch", do: func(x act) (string, error) {
 			fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
 			if err != nil {

@@ -20,6 +20,7 @@ type job struct {
 	call     call
 	user     *user
 	unlinked bool
+	locked   bool
 	onFD     bool
 	build    func(b *builder) (one, two string)
 }
@@ -88,7 +89,7 @@ func (w *worker) onTargets(c call) []job {
 func (w *worker) onOpen(c call) []job {
 	var jobs []job
 	for _, target := range openTargets() {
-		jobs = append(jobs, w.jobs(job{name: c.name + " on " + target.name, call: c, unlinked: target.unlinked, onFD: true, build: single(target)}, target.needs)...)
+		jobs = append(jobs, w.jobs(job{name: c.name + " on " + target.name, call: c, unlinked: target.unlinked, locked: target.locked, onFD: true, build: single(target)}, target.needs)...)
 	}
 	return jobs
 }
@@ -208,6 +209,11 @@ func (w *worker) prepare(j job, seen, made string, to func(Account) Account) *si
 			}
 			s.x.fd, s.fds = fd, append(s.fds, fd)
 		})
+	}
+	if j.locked {
+		if s.failed = unix.Chmod(s.x.path, 0); s.failed != nil {
+			return s
+		}
 	}
 	if s.before, s.failed = glance(seen, b.names); s.failed != nil {
 		return s

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sandboxfs/sandboxfs/internal/testenv"
 )
 
 // envRole tells this program, run again, what part of a test it is.
@@ -46,7 +48,7 @@ type role struct {
 }
 
 // deadline bounds every other process and program of a test.
-const deadline = 3 * time.Minute
+func deadline() time.Duration { return time.Duration(testenv.Soak(2, 8)) * time.Minute }
 
 // process is another process of a test.
 type process struct {
@@ -78,7 +80,7 @@ func start(t testing.TB, r role) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p.timer = time.AfterFunc(deadline, func() { p.cmd.Process.Kill() })
+	p.timer = time.AfterFunc(deadline(), func() { p.cmd.Process.Kill() })
 	t.Cleanup(func() { p.wait() })
 	return p
 }

@@ -98,7 +98,7 @@ func (w *workshop) script(text string, args ...string) string {
 }
 
 func (w *workshop) attempt(text string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	ctx, cancel := context.WithTimeout(context.Background(), deadline())
 	defer cancel()
 	cmd := osexec.CommandContext(ctx, "sh", append([]string{"-euc", text, "sh"}, args...)...)
 	cmd.Dir = w.dir

@@ -16,6 +16,8 @@ type target struct {
 	// unlinked takes the name away after the file was opened; calls by path
 	// then go through the descriptor's link in /proc.
 	unlinked bool
+	// locked takes all permissions away after the file was opened.
+	locked bool
 }
 
 // need is what a target asks of a subject.
@@ -126,6 +128,7 @@ func openTargets() []target {
 			}
 		}
 	}
+	list = append(list, target{name: "locked-since", locked: true, build: func(b *builder) string { b.file("f", text, 0o644); return "f" }})
 	return append(list, target{name: "holes", build: func(b *builder) string {
 		b.file("holes", text, 0o644)
 		if err := unix.Truncate(b.in("holes"), 1<<20); err != nil {
