@@ -137,10 +137,7 @@ func xattrCalls() []call {
 			if err != nil {
 				return "", err
 			}
-			var names []string
-			for _, name := range strings.Split(string(bytes.TrimSuffix(buf[:n], []byte{0})), "\x00") {
-				names = append(names, name)
-			}
+			names := strings.Split(string(bytes.TrimSuffix(buf[:n], []byte{0})), "\x00")
 			slices.Sort(names)
 			return strings.Join(names, " "), nil
 		}},

@@ -36,6 +36,9 @@ type side struct {
 	// shown and behind are what the tree shows in the end, and what is there.
 	shown, behind []string
 	failed        error
+	// needed are the permissions without which a directory cannot be looked
+	// into: none, where the server is root.
+	needed uint32
 }
 
 // testCalls runs all tables. Each batch, one call on everything, is built as
@@ -187,6 +190,9 @@ func (w *worker) owners(dir string) func(Account) Account {
 // prepare builds a job's target and opens it where that is wanted.
 func (w *worker) prepare(j job, seen, made string, to func(Account) Account) *side {
 	s := &side{seen: seen, made: made, x: act{dir: seen, fd: -1}}
+	if w.s.Keeper != (Account{}) {
+		s.needed = 0o500
+	}
 	b := &builder{dir: made, to: to}
 	if s.failed = unix.Mkdir(made, 0o755); s.failed != nil {
 		return s
@@ -270,7 +276,7 @@ func (s *side) run(j job) {
 		}
 		s.after = append(s.after, "open: "+described(&st))
 	}
-	after, err := observe(s.seen)
+	after, err := observe(s.seen, s.needed)
 	if err != nil {
 		s.failed = fmt.Errorf("after the call (%s): %w", s.answer, err)
 		return
@@ -285,7 +291,7 @@ func (s *side) lookBehind(host string, subject Subject) {
 	if s.failed != nil || s.shown == nil {
 		return
 	}
-	behind, err := observe(host)
+	behind, err := observe(host, s.needed)
 	if err != nil {
 		s.failed = fmt.Errorf("on the host: %w", err)
 		return

@@ -126,8 +126,8 @@ func testGit(t *testing.T, w *workshop, commits int) {
 			mkdir -p d$((i % 7))
 			echo $i >>log
 			echo $i >d$((i % 7))/f$((i % 31))
-			[ $((i % 50)) != 49 ] || git mv -f d$((i % 7))/f$((i % 31)) moved$i
 			git add -A
+			[ $((i % 50)) != 49 ] || git mv -f d$((i % 7))/f$((i % 31)) moved$i
 			git commit -qm "commit $i"
 			i=$((i + 1))
 		done

@@ -24,7 +24,7 @@ func testStressors(t *testing.T, w *workshop, seconds int) {
 		for _, name := range strings.Fields(group) {
 			options += " --" + name + " 1"
 		}
-		out := w.script(`exec stress-ng --verify --temp-path "$PWD" --timeout "$1"s --hdd-bytes 8m --iomix-bytes 8m --fallocate-bytes 8m`+options, fmt.Sprint(seconds))
+		out := w.script(`exec stress-ng --verify --temp-path "$PWD" --timeout "$1"s --hdd-bytes 8m --iomix-bytes 8m --fallocate-bytes 8m --revio-bytes 8m --readahead-bytes 8m --sync-file-bytes 8m`+options, fmt.Sprint(seconds))
 		for _, line := range strings.Split(out, "\n") {
 			if strings.Contains(line, "fail:") {
 				t.Error(line)

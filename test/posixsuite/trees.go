@@ -76,7 +76,7 @@ func makeDependencies(dir string, packages int) error {
 // kept describes a tree by what cp -a keeps; owners are left out, as a tree
 // may show but one.
 func kept(dir string) ([]string, error) {
-	v, err := observe(dir)
+	v, err := observe(dir, 0)
 	if err != nil {
 		return nil, err
 	}

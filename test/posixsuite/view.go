@@ -33,13 +33,14 @@ func glance(dir string, names []string) (view, error) {
 }
 
 // observe looks at all that is there. Each attribute is read before the look
-// itself could change it.
-func observe(dir string) (view, error) {
+// itself could change it. Directories with fewer permissions for their owner
+// than needed are not looked into.
+func observe(dir string, needed uint32) (view, error) {
 	v := view{}
-	return v, v.add(dir, ".")
+	return v, v.add(dir, ".", needed)
 }
 
-func (v view) add(dir, name string) error {
+func (v view) add(dir, name string, needed uint32) error {
 	var e entry
 	path := dir + "/" + name
 	if err := unix.Lstat(path, &e.st); err != nil {
@@ -54,7 +55,7 @@ func (v view) add(dir, name string) error {
 		e.text = text
 	}
 	v[name] = e
-	if kind != unix.S_IFDIR {
+	if kind != unix.S_IFDIR || e.st.Mode&needed != needed {
 		return nil
 	}
 	entries, err := os.ReadDir(path)
@@ -62,7 +63,7 @@ func (v view) add(dir, name string) error {
 		return fmt.Errorf("listing %s: %w", name, err)
 	}
 	for _, k := range entries {
-		if err := v.add(dir, strings.TrimPrefix(name+"/"+k.Name(), "./")); err != nil {
+		if err := v.add(dir, strings.TrimPrefix(name+"/"+k.Name(), "./"), needed); err != nil {
 			return err
 		}
 	}
