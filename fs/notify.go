@@ -15,6 +15,13 @@ import (
 // it waits for one of our handlers. So a notice is only queued by whoever has
 // something to say, and written by a goroutine that holds no lock; and the
 // goroutine ends before the readers do.
+//
+// That leaves the death of the server by a signal. A notice that waits in the
+// kernel for a lock cannot be killed; whoever holds the lock waits for an answer
+// that does not come; and the kernel ends requests that a device has read only
+// when the device is closed, which the thread that waits would hold up, for
+// ever. So notices go through a device of their own, on a thread that holds
+// nothing else (apart).
 type notifier struct {
 	fd    int
 	ended chan struct{}
@@ -30,11 +37,23 @@ type notifier struct {
 // rest.
 const maxNotices = 4096
 
-func newNotifier(fd int) *notifier {
-	n := &notifier{fd: fd, ended: make(chan struct{})}
+// newNotifier starts one for the connection of a device. alone is nil if it
+// has a device of its own; else it shares this one, and is to be used for what
+// cannot do without.
+func newNotifier(fd int) (n *notifier, alone error) {
+	n = &notifier{fd: fd, ended: make(chan struct{})}
 	n.more, n.room = sync.NewCond(&n.mu), sync.NewCond(&n.mu)
-	go n.run()
-	return n
+	own, err := cloneDevice(fd)
+	if err == nil {
+		n.fd = own
+		if err = apart(own, func() { n.run(); unix.Close(own); close(n.ended) }); err == nil {
+			return n, nil
+		}
+		unix.Close(own)
+		n.fd = fd
+	}
+	go func() { n.run(); close(n.ended) }()
+	return n, err
 }
 
 // inode drops the attributes of a node and, unless off is negative, what is
@@ -138,7 +157,6 @@ func (n *notifier) put(message []byte, wait bool) bool {
 // what it cannot do (ENOTEMPTY, EINVAL) is over when the time it may keep
 // things for is.
 func (n *notifier) run() {
-	defer close(n.ended)
 	for {
 		n.mu.Lock()
 		for len(n.queue) == 0 && !n.stop {

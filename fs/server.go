@@ -115,8 +115,12 @@ func (t *Tree) start(fd int) (*connection, error) {
 	if err := t.checkOpens(c.settled); err != nil {
 		return nil, err
 	}
-	c.notify = newNotifier(fd)
-	t.watcher.serve(c.notify.say, c.inFlight)
+	var shared error
+	if c.notify, shared = newNotifier(fd); shared == nil {
+		t.watcher.serve(c.notify.say, c.inFlight)
+	} else {
+		t.log.WithError(shared).Info("the kernel is given short times only, since notices have no device of their own")
+	}
 	t.settling.tell = func(id uint64) { c.notify.inode(id, 0, 0) }
 	t.pass.backer = c
 	t.pass.enabled.Store(t.wantPassthrough() && c.settled&fuse.CAP_PASSTHROUGH != 0)
