@@ -1,0 +1,408 @@
+package audit
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// reading is one pass over a command, or over a text within it that a shell
+// will read. It goes through the statements in their order, as the shell
+// would, with the variables and the directory that the command itself sets.
+type reading struct {
+	*judging
+	command string
+	vars    variables
+	// cwd is the working directory, "" where it cannot be told.
+	cwd   string
+	funcs map[string]*syntax.Stmt
+	depth int
+}
+
+// judging is what all readings of one command share.
+type judging struct {
+	rules    *Rules
+	findings []Finding
+	unparsed bool
+	work     int
+	spent    bool
+}
+
+const (
+	// maxWork bounds the simple commands looked at, repeated ones counted.
+	maxWork = 2000
+	// maxDepth bounds texts within texts, and calls of functions.
+	maxDepth = 12
+	// maxItems bounds how often the body of a loop is looked at.
+	maxItems = 24
+)
+
+// spend takes one step of the work, and reports whether there was one left.
+func (j *judging) spend() bool {
+	j.work++
+	if j.work >= maxWork && !j.spent {
+		j.spent = true
+		j.engine("too-complex", "")
+	}
+	return !j.spent
+}
+
+// input is what a command reads.
+type input struct {
+	text  string
+	given bool
+}
+
+// read judges a text as shell.
+func (r *reading) read(text string, in input) {
+	stmts, rest := parse(text)
+	r.command = text
+	r.stmts(stmts, in)
+	if strings.TrimSpace(rest) != "" {
+		r.unparsed = true
+		r.lexical(rest)
+	}
+}
+
+// inner is a reading that leaves nothing behind in this one, as a subshell.
+func (r *reading) inner() *reading {
+	sub := *r
+	sub.vars, sub.depth = r.vars.clone(), r.depth+1
+	return &sub
+}
+
+// again reads a text that is run as shell within a command.
+func (r *reading) again(text string, in input) {
+	if r.depth >= maxDepth {
+		r.engine("too-complex", show(text))
+		return
+	}
+	sub := r.inner()
+	sub.read(text, in)
+}
+
+func (r *reading) stmts(list []*syntax.Stmt, in input) {
+	for _, s := range list {
+		r.stmt(s, in)
+	}
+}
+
+func (r *reading) stmt(s *syntax.Stmt, in input) {
+	if s == nil || r.depth > maxDepth || !r.spend() {
+		return
+	}
+	if x, ok := s.Cmd.(*syntax.CallExpr); ok {
+		r.simple(s, x, in)
+		return
+	}
+	outer := &call{stdin: in.text, fed: in.given, part: r.source(s)}
+	r.substitutions(redirWords(s.Redirs)...)
+	r.redirect(outer, s.Redirs)
+	r.check(outer)
+	in = input{outer.stdin, outer.fed}
+	switch x := s.Cmd.(type) {
+	case *syntax.BinaryCmd:
+		r.binary(x, in)
+	case *syntax.Block:
+		r.stmts(x.Stmts, in)
+	case *syntax.Subshell:
+		r.inner().stmts(x.Stmts, in)
+	case *syntax.IfClause:
+		for ; x != nil; x = x.Else {
+			r.stmts(x.Cond, in)
+			r.stmts(x.Then, in)
+		}
+	case *syntax.WhileClause:
+		r.endless(x, s)
+		r.stmts(x.Cond, in)
+		r.stmts(x.Do, in)
+	case *syntax.ForClause:
+		r.loop(x, s, in)
+	case *syntax.CaseClause:
+		r.substitutions(x.Word)
+		for _, item := range x.Items {
+			r.substitutions(item.Patterns...)
+			r.stmts(item.Stmts, in)
+		}
+	case *syntax.FuncDecl:
+		r.function(x, s)
+	case *syntax.DeclClause:
+		r.declare(x, outer)
+	case *syntax.TimeClause:
+		r.stmt(x.Stmt, in)
+	case *syntax.CoprocClause:
+		r.stmt(x.Stmt, in)
+	case *syntax.TestDecl:
+		r.stmt(x.Body, in)
+	case nil:
+	default: // arithmetic and tests run what is substituted in them
+		r.within(x)
+	}
+}
+
+func redirWords(redirs []*syntax.Redirect) (words []*syntax.Word) {
+	for _, d := range redirs {
+		words = append(words, d.Word, d.Hdoc)
+	}
+	return words
+}
+
+// binary reads a pipeline or a list. What a command of a pipeline does to the
+// shell is lost.
+func (r *reading) binary(x *syntax.BinaryCmd, in input) {
+	if x.Op != syntax.Pipe && x.Op != syntax.PipeAll {
+		r.stmt(x.X, in)
+		r.stmt(x.Y, in)
+		return
+	}
+	r.inner().stmt(x.X, in)
+	r.inner().stmt(x.Y, input{r.output(x.X, in), true})
+}
+
+func (r *reading) loop(x *syntax.ForClause, s *syntax.Stmt, in input) {
+	r.endless(x, s)
+	iter, ok := x.Loop.(*syntax.WordIter)
+	if !ok {
+		r.within(x.Loop)
+		r.stmts(x.Do, in)
+		return
+	}
+	r.substitutions(iter.Items...)
+	items := r.fields(iter.Items...)
+	for _, item := range telling(items) {
+		r.vars.set(iter.Name.Value, item)
+		r.stmts(x.Do, in)
+	}
+}
+
+// telling picks the items of a loop whose bodies are worth a look: those that
+// may be paths, flags or unknown come first, of plain words the last stands
+// for all that are too many.
+func telling(items []string) []string {
+	if len(items) == 0 {
+		return []string{mark(unknown)}
+	}
+	slices.SortStableFunc(items, func(a, b string) int { return weight(b) - weight(a) })
+	items = slices.Compact(items)
+	return items[:min(len(items), maxItems)]
+}
+
+func weight(item string) int {
+	if strings.ContainsAny(item, "/~-*?[") || !constant(item) {
+		return 1
+	}
+	return 0
+}
+
+func (r *reading) function(x *syntax.FuncDecl, s *syntax.Stmt) {
+	if x.Name == nil || x.Body == nil {
+		return
+	}
+	if spawnsItself(x) {
+		r.engine("fork-bomb", r.source(s))
+	}
+	funcs := map[string]*syntax.Stmt{x.Name.Value: x.Body}
+	for name, body := range r.funcs {
+		if name != x.Name.Value {
+			funcs[name] = body
+		}
+	}
+	r.funcs = funcs
+	sub := r.inner()
+	sub.funcs = nil // a body that calls itself is read once
+	sub.stmt(x.Body, input{})
+}
+
+// invoke reads the body of a function that the command made, with the
+// arguments of this call.
+func (r *reading) invoke(body *syntax.Stmt, c *call) {
+	if r.depth >= maxDepth {
+		return
+	}
+	sub := r.inner()
+	for i, a := range c.args[:min(len(c.args), 9)] {
+		sub.vars.set(string(rune('1'+i)), a)
+	}
+	sub.vars.setList("@", c.args)
+	sub.vars.setList("*", c.args)
+	sub.stmt(body, input{c.stdin, c.fed})
+	r.cwd = sub.cwd
+}
+
+func (r *reading) declare(x *syntax.DeclClause, outer *call) {
+	c := &call{name: x.Variant.Value, part: outer.part}
+	for _, a := range x.Args {
+		if a.Name == nil { // a flag, or a name that is made up
+			if a.Value != nil {
+				r.substitutions(a.Value)
+				c.args = append(c.args, r.fields(a.Value)...)
+			}
+			continue
+		}
+		r.assign(a)
+		if !a.Naked {
+			c.assigns = append(c.assigns, r.assignment(a))
+		}
+	}
+	r.check(c)
+}
+
+// assign remembers an assignment.
+func (r *reading) assign(a *syntax.Assign) {
+	if a.Value != nil {
+		r.substitutions(a.Value)
+	}
+	if a.Name == nil || a.Naked {
+		return
+	}
+	switch {
+	case a.Array != nil:
+		var words []*syntax.Word
+		for _, e := range a.Array.Elems {
+			if e.Value != nil {
+				words = append(words, e.Value)
+			}
+		}
+		r.substitutions(words...)
+		r.vars.setList(a.Name.Value, r.fields(words...))
+	case a.Index != nil:
+		r.vars.set(a.Name.Value, mark(origins(r.text(a.Value))))
+	case a.Append:
+		before := ""
+		if v, ok := r.vars[a.Name.Value]; ok {
+			before = v.String()
+		} else if r.vars.Get(a.Name.Value).Kind == expand.String {
+			before = r.vars.Get(a.Name.Value).Str
+		}
+		r.vars.set(a.Name.Value, before+r.text(a.Value))
+	default:
+		r.vars.set(a.Name.Value, r.text(a.Value))
+	}
+}
+
+// simple reads a simple command.
+func (r *reading) simple(s *syntax.Stmt, x *syntax.CallExpr, in input) {
+	for _, a := range x.Assigns {
+		if len(x.Args) == 0 {
+			r.assign(a)
+			continue
+		}
+		if a.Value != nil {
+			r.substitutions(a.Value)
+		}
+	}
+	r.substitutions(x.Args...)
+	r.substitutions(redirWords(s.Redirs)...)
+	r.run(r.callOf(s, x, in))
+}
+
+// run judges a simple command, and what it runs in turn.
+func (r *reading) run(c *call) {
+	if !r.spend() {
+		return
+	}
+	r.check(c)
+	if c.name == "" {
+		return
+	}
+	if origins(c.name)&risky != 0 {
+		r.engine("substituted-command", c.part)
+		return
+	}
+	if body, ok := r.funcs[c.name]; ok {
+		r.invoke(body, c)
+		return
+	}
+	r.enter(c)
+	r.input(c)
+	for _, inner := range r.unwrap(c) {
+		if inner.depth = c.depth + 1; inner.depth > maxDepth {
+			r.engine("too-complex", c.part)
+			return
+		}
+		r.run(inner)
+	}
+	r.interpret(c)
+}
+
+// enter follows a change of the directory.
+func (r *reading) enter(c *call) {
+	if c.name != "cd" && c.name != "pushd" {
+		return
+	}
+	target := home
+	if operands := c.operands(); len(operands) > 0 {
+		target = operands[0]
+	}
+	if slices.Contains(c.args, "-") || !constant(target) {
+		r.cwd = ""
+		return
+	}
+	r.cwd = r.path(target)
+}
+
+// input remembers what variables are read.
+func (r *reading) input(c *call) {
+	if !r.rules.in("reads-variables", c.name) {
+		return
+	}
+	for _, name := range c.operands() {
+		switch {
+		case !c.fed || !syntax.ValidName(name):
+		case constant(c.stdin):
+			r.vars.set(name, strings.TrimSpace(c.stdin))
+		default:
+			r.vars.set(name, mark(origins(c.stdin)))
+		}
+	}
+}
+
+// path makes an operand absolute, as far as the directory is known, and
+// simplifies it. What begins with "~" stays so.
+func (r *reading) path(operand string) string {
+	switch {
+	case operand == "":
+		return ""
+	case strings.HasPrefix(operand, home):
+		if strings.Contains(operand, "..") {
+			return path.Clean(workspace + operand[len(home):])
+		}
+		return path.Clean(operand)
+	case strings.HasPrefix(operand, "/"):
+		return path.Clean(operand)
+	case r.cwd == "":
+		return path.Clean("./" + operand)
+	}
+	return r.path(r.cwd + "/" + operand)
+}
+
+// substitutions reads the commands that words run.
+func (r *reading) substitutions(words ...*syntax.Word) {
+	for _, w := range words {
+		if w != nil {
+			r.within(w)
+		}
+	}
+}
+
+// within reads the commands that are substituted anywhere in a node.
+func (r *reading) within(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch x := n.(type) {
+		case *syntax.CmdSubst:
+			r.inner().stmts(x.Stmts, input{})
+			return false
+		case *syntax.ProcSubst:
+			in := input{}
+			if x.Op == syntax.CmdOut { // it reads what the command writes
+				in = input{mark(unknown), true}
+			}
+			r.inner().stmts(x.Stmts, in)
+			return false
+		}
+		return true
+	})
+}
