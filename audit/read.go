@@ -18,6 +18,8 @@ type Reader struct {
 	r    *bufio.Reader
 	name string
 	rest []byte // the beginning of a record that is not whole yet
+	// last says that the file is followed by another: nothing is added to it.
+	last bool
 }
 
 // OpenReader opens a log for reading, at its beginning. A directory without a
@@ -51,13 +53,14 @@ func (r *Reader) Next() (Record, error) {
 			return Record{}, hidden("reading the log", err)
 		}
 		r.rest = line
-		more, err := r.following()
-		if err != nil || !more {
-			return Record{}, errors.Join(err, io.EOF)
+		if !r.last {
+			if r.last, err = r.following(); err != nil || !r.last {
+				return Record{}, errors.Join(err, io.EOF)
+			}
+			continue // something may have been added before the other was begun
 		}
-		r.rest = nil
 		r.file.Close()
-		r.file = nil
+		r.file, r.rest, r.last = nil, nil, false
 	}
 }
 
