@@ -21,13 +21,24 @@ type call struct {
 	stdin string
 	// fed says that something is: a pipe, a here-document or a here-string.
 	fed bool
-	// part is its text.
-	part string
+	// part is its text, whole that of the pipeline that it is in.
+	part, whole string
 	// depth is how many commands it is wrapped in.
 	depth int
 }
 
 type assignment struct{ name, value string }
+
+// input is what the command reads.
+func (c *call) input() input { return input{c.stdin, c.fed, c.whole} }
+
+// feed is the text of what gives the command its program.
+func (c *call) feed() string {
+	if c.whole != "" {
+		return c.whole
+	}
+	return c.part
+}
 
 // programName is the last element of a program's path.
 func programName(word string) string {
@@ -104,12 +115,9 @@ func (c *call) value(flags ...string) (string, bool) {
 	return "", false
 }
 
-// words is the call as one text.
-func (c *call) words() []string { return append([]string{c.name}, c.args...) }
-
 // callOf resolves the parts of a simple command.
 func (r *reading) callOf(s *syntax.Stmt, x *syntax.CallExpr, in input) *call {
-	c := &call{stdin: in.text, fed: in.given, part: r.source(s)}
+	c := &call{stdin: in.text, fed: in.given, part: r.source(s), whole: in.whole}
 	for _, a := range x.Assigns {
 		c.assigns = append(c.assigns, r.assignment(a))
 	}

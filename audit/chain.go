@@ -38,10 +38,13 @@ func (c chain) sum(previous mac, body []byte) mac {
 
 // seal makes a record's line, with its line feed, and its MAC.
 func (c chain) seal(previous mac, r Record) ([]byte, mac, error) {
-	body, err := json.Marshal(r)
-	if err != nil {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // people read it
+	if err := encoder.Encode(r); err != nil {
 		return nil, "", fmt.Errorf("audit: encoding a record: %w", err)
 	}
+	body := bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 	sum := c.sum(previous, body)
 	line := append(body[:len(body)-1], macField...)
 	line = append(line, sum...)

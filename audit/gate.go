@@ -14,7 +14,8 @@ import (
 // record of its start is written, and then it may run. It is safe for
 // concurrent use.
 type Gate struct {
-	o GateOptions
+	o     GateOptions
+	close func() error
 }
 
 // GateOptions are what a gate works with. Whoever made Log closes it.
@@ -44,7 +45,7 @@ type Appender interface {
 }
 
 // NewGate makes a gate.
-func NewGate(o GateOptions) *Gate { return &Gate{o} }
+func NewGate(o GateOptions) *Gate { return &Gate{o: o} }
 
 // Call is a command on its way.
 type Call struct {
@@ -60,9 +61,18 @@ type Call struct {
 	// Command is the script, or empty where Argv is given.
 	Command string
 	Argv    []string
+	// Path is the virtual path of a call that runs no command but reads or
+	// changes files. Such a call is recorded and always passes: the filesystem
+	// says what it may do.
+	Path string
+	// Arguments are what else it was given, in short, such as a pattern.
+	Arguments string
 }
 
-// Entry is a command that passed. Exactly one of End and Fail is called when
+// runs reports whether the call is a command.
+func (c Call) runs() bool { return c.Path == "" || c.Command != "" || len(c.Argv) > 0 }
+
+// Entry is a command that passed. Exactly one of End, Done and Fail is called when
 // it has ended.
 type Entry struct {
 	gate  *Gate
@@ -85,7 +95,9 @@ func (g *Gate) Begin(ctx context.Context, c Call) (*Entry, error) {
 	if len(c.Argv) > 0 {
 		text = quoted(c.Argv)
 	}
-	e.Judgement = classifier.Judge(text)
+	if c.runs() {
+		e.Judgement = classifier.Judge(text)
+	}
 	blocked := e.Judgement.Verdict == Block && c.Origin != OriginPerson
 	r := start(c, e.Judgement)
 	r.Call, r.Blocked = e.call, blocked
@@ -132,9 +144,10 @@ func start(c Call, j Judgement) Record {
 	v := j.Verdict
 	r := Record{
 		Type: TypeStart, Thread: c.Key.Thread, User: c.Key.User, Sandbox: c.Sandbox, Provider: c.Provider,
-		Origin: c.Origin, Tool: c.Tool, Session: c.Session, Description: cut(c.Description, 1000),
+		Origin: c.Origin, Tool: c.Tool, Session: c.Session, Description: cut(c.Description, RecordedText),
 		Verdict: &v, Rule: j.Rule, Reason: j.Reason, Part: j.Part, Unparsed: j.Unparsed,
 	}
+	r.Path, r.Arguments = cut(c.Path, RecordedText), cut(c.Arguments, RecordedText)
 	r.Command = cut(c.Command, RecordedCommand)
 	r.Cut = len(r.Command) < len(c.Command)
 	total := 0
@@ -174,15 +187,28 @@ func quoted(argv []string) string {
 // endPatience bounds the writing of an end.
 const endPatience = 10 * time.Second
 
-// End records how the command ended. The record is written also when the
-// caller's context has ended; an error is for a log, the command is over.
-func (e *Entry) End(ctx context.Context, res *provider.Result) error {
+// End records how the command ended, and how many bytes it wrote to live
+// streams, beside those that the result holds. The record is written also when
+// the caller's context has ended; an error is for a log, the command is over.
+func (e *Entry) End(ctx context.Context, res *provider.Result, live int64) error {
 	exit := res.ExitCode
 	return e.end(ctx, Record{
 		Exit: &exit, Signal: res.Signal, TimedOut: res.TimedOut, Leftovers: res.LeftRunning,
-		Bytes:     size(res.Stdout) + size(res.Stderr),
+		Bytes:     live + size(res.Stdout) + size(res.Stderr),
 		Truncated: res.Stdout.Omitted+res.Stderr.Omitted > 0,
 	})
+}
+
+// Outcome is the end of a call that ran no command.
+type Outcome struct {
+	// Bytes is how much it read or wrote.
+	Bytes     int64
+	Truncated bool
+}
+
+// Done records the end of a call that ran no command.
+func (e *Entry) Done(ctx context.Context, o Outcome) error {
+	return e.end(ctx, Record{Bytes: o.Bytes, Truncated: o.Truncated})
 }
 
 // Fail records that the command did not run, or that its end is not known.

@@ -51,11 +51,11 @@ func (r *reading) interpret(c *call) {
 // shellText judges a text that a shell will read.
 func (r *reading) shellText(c *call, text string) {
 	if origins(text)&risky != 0 {
-		r.engine("fed-interpreter", c.part)
+		r.engine("fed-interpreter", c.feed())
 		return
 	}
 	if strings.TrimSpace(text) != "" {
-		r.again(text, input{c.stdin, c.fed})
+		r.again(text, c.input())
 	}
 }
 
@@ -67,7 +67,7 @@ func (r *reading) sourced(c *call) {
 	}
 	switch file := c.args[0]; {
 	case origins(file)&risky != 0:
-		r.engine("fed-interpreter", c.part)
+		r.engine("fed-interpreter", c.feed())
 	case file == "/dev/stdin" || file == "/proc/self/fd/0":
 		r.program(c)
 	}
@@ -84,7 +84,7 @@ func (r *reading) shell(c *call) {
 		case a == "--rcfile" || a == "--init-file":
 			if len(args) > 0 {
 				if origins(args[0])&risky != 0 {
-					r.engine("fed-interpreter", c.part)
+					r.engine("fed-interpreter", c.feed())
 				}
 				args = args[1:]
 			}
@@ -109,7 +109,7 @@ func (r *reading) shell(c *call) {
 	case len(args) == 0 || takesInput || args[0] == "-" || args[0] == "/dev/stdin":
 		r.program(c)
 	case origins(args[0])&risky != 0:
-		r.engine("fed-interpreter", c.part)
+		r.engine("fed-interpreter", c.feed())
 	}
 }
 
@@ -118,9 +118,9 @@ func (r *reading) program(c *call) {
 	switch {
 	case !c.fed:
 	case origins(c.stdin)&risky != 0:
-		r.engine("fed-interpreter", c.part)
+		r.engine("fed-interpreter", c.feed())
 	case strings.TrimSpace(c.stdin) != "" && strings.TrimFunc(c.stdin, func(x rune) bool { return isMark(x) || x == '\n' }) == "":
-		r.engine("piped-shell", c.part)
+		r.engine("piped-shell", c.feed())
 	default:
 		r.again(c.stdin, input{})
 	}
@@ -131,7 +131,7 @@ func (r *reading) interpreter(c *call) {
 	for i, a := range c.args {
 		if len(a) < 2 || a[0] != '-' {
 			if origins(a)&risky != 0 {
-				r.engine("fed-interpreter", c.part)
+				r.engine("fed-interpreter", c.feed())
 			}
 			if a != "-" && a != "/dev/stdin" {
 				return // a script: what is read is data
@@ -143,7 +143,7 @@ func (r *reading) interpreter(c *call) {
 			continue
 		}
 		if origins(code)&risky != 0 {
-			r.engine("fed-interpreter", c.part)
+			r.engine("fed-interpreter", c.feed())
 			return
 		}
 		r.code(c, code)
@@ -152,7 +152,7 @@ func (r *reading) interpreter(c *call) {
 	switch {
 	case !c.fed:
 	case origins(c.stdin)&risky != 0:
-		r.engine("fed-interpreter", c.part)
+		r.engine("fed-interpreter", c.feed())
 	default:
 		r.code(c, c.stdin)
 	}

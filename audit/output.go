@@ -48,7 +48,7 @@ func (r *reading) output(s *syntax.Stmt, in input) string {
 		return r.outputOfCall(r.callOf(s, x, in))
 	case *syntax.BinaryCmd:
 		if x.Op == syntax.Pipe || x.Op == syntax.PipeAll {
-			return r.output(x.Y, input{r.output(x.X, in), true})
+			return r.output(x.Y, input{text: r.output(x.X, in), given: true})
 		}
 		return r.output(x.X, in) + r.output(x.Y, in)
 	case *syntax.Block:
@@ -90,7 +90,7 @@ func (r *reading) outputOfCall(c *call) string {
 		return out
 	}
 	if body, ok := r.funcs[c.name]; ok && r.depth < maxDepth {
-		return r.inner().output(body, input{c.stdin, c.fed})
+		return r.inner().output(body, c.input())
 	}
 	switch c.name {
 	case "echo":

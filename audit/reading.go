@@ -54,6 +54,8 @@ func (j *judging) spend() bool {
 type input struct {
 	text  string
 	given bool
+	// whole is the text of the pipeline that it comes through.
+	whole string
 }
 
 // read judges a text as shell.
@@ -102,10 +104,10 @@ func (r *reading) stmt(s *syntax.Stmt, in input) {
 	r.substitutions(redirWords(s.Redirs)...)
 	r.redirect(outer, s.Redirs)
 	r.check(outer)
-	in = input{outer.stdin, outer.fed}
+	in = input{outer.stdin, outer.fed, in.whole}
 	switch x := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
-		r.binary(x, in)
+		r.binary(x, s, in)
 	case *syntax.Block:
 		r.stmts(x.Stmts, in)
 	case *syntax.Subshell:
@@ -152,14 +154,18 @@ func redirWords(redirs []*syntax.Redirect) (words []*syntax.Word) {
 
 // binary reads a pipeline or a list. What a command of a pipeline does to the
 // shell is lost.
-func (r *reading) binary(x *syntax.BinaryCmd, in input) {
+func (r *reading) binary(x *syntax.BinaryCmd, s *syntax.Stmt, in input) {
 	if x.Op != syntax.Pipe && x.Op != syntax.PipeAll {
 		r.stmt(x.X, in)
 		r.stmt(x.Y, in)
 		return
 	}
-	r.inner().stmt(x.X, in)
-	r.inner().stmt(x.Y, input{r.output(x.X, in), true})
+	whole := in.whole
+	if whole == "" {
+		whole = r.source(s)
+	}
+	r.inner().stmt(x.X, input{in.text, in.given, whole})
+	r.inner().stmt(x.Y, input{r.output(x.X, in), true, whole})
 }
 
 func (r *reading) loop(x *syntax.ForClause, s *syntax.Stmt, in input) {
@@ -228,7 +234,7 @@ func (r *reading) invoke(body *syntax.Stmt, c *call) {
 	}
 	sub.vars.setList("@", c.args)
 	sub.vars.setList("*", c.args)
-	sub.stmt(body, input{c.stdin, c.fed})
+	sub.stmt(body, c.input())
 	r.cwd = sub.cwd
 }
 
@@ -398,7 +404,7 @@ func (r *reading) within(n syntax.Node) {
 		case *syntax.ProcSubst:
 			in := input{}
 			if x.Op == syntax.CmdOut { // it reads what the command writes
-				in = input{mark(unknown), true}
+				in = input{text: mark(unknown), given: true}
 			}
 			r.inner().stmts(x.Stmts, in)
 			return false

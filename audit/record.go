@@ -54,6 +54,8 @@ type Record struct {
 	Description string   `json:"description,omitempty"`
 	Command     string   `json:"command,omitempty"`
 	Argv        []string `json:"argv,omitempty"`
+	Path        string   `json:"path,omitempty"`
+	Arguments   string   `json:"arguments,omitempty"`
 	// Cut says that Command or Argv was longer than [RecordedCommand].
 	Cut      bool     `json:"cut,omitempty"`
 	Verdict  *Verdict `json:"verdict,omitempty"`
@@ -89,8 +91,12 @@ type Record struct {
 	Expected uint64 `json:"expected,omitempty"`
 }
 
-// RecordedCommand is how much of a command is recorded, in bytes.
-const RecordedCommand = 64 << 10
+const (
+	// RecordedCommand is how much of a command is recorded, in bytes.
+	RecordedCommand = 64 << 10
+	// RecordedText is how much of a description, a path or arguments is.
+	RecordedText = 4 << 10
+)
 
 // NewCall returns an id for the two records of one command.
 func NewCall() string {

@@ -100,3 +100,19 @@ func (f *RulesFile) load(now fileState) {
 	}
 	f.last, f.err = NewClassifier(rules), nil
 }
+
+// RuleInfo describes a rule.
+type RuleInfo struct {
+	ID      string  `json:"rule"`
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason"`
+}
+
+// Rules lists the rules that hold now.
+func (f *RulesFile) Rules() (list []RuleInfo) {
+	c, _ := f.Classifier()
+	for _, r := range c.rules.rules {
+		list = append(list, RuleInfo{r.ID, r.verdict, r.Reason})
+	}
+	return list
+}

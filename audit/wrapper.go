@@ -74,7 +74,7 @@ func (r *reading) unwrap(c *call) []*call {
 	if !ok {
 		return r.module(c)
 	}
-	inner := &call{stdin: c.stdin, fed: c.fed, part: c.part}
+	inner := &call{stdin: c.stdin, fed: c.fed, part: c.part, whole: c.whole}
 	rest := w.rest(c, inner)
 	if rest == nil || w.only {
 		return nil
@@ -95,7 +95,7 @@ func (r *reading) module(c *call) []*call {
 	for i, a := range c.args {
 		switch {
 		case a == "-m" && i+1 < len(c.args):
-			return []*call{{name: c.args[i+1], args: c.args[i+2:], stdin: c.stdin, fed: c.fed, part: c.part}}
+			return []*call{{name: c.args[i+1], args: c.args[i+2:], stdin: c.stdin, fed: c.fed, part: c.part, whole: c.whole}}
 		case len(a) < 2 || a[0] != '-' || a == "-c":
 			return nil
 		}
@@ -214,12 +214,12 @@ func found(c *call) (calls []*call) {
 				}
 			}
 			if len(words) > 0 {
-				calls = append(calls, &call{name: programName(words[0]), args: words[1:], part: c.part})
+				calls = append(calls, &call{name: programName(words[0]), args: words[1:], part: c.part, whole: c.whole})
 			}
 			i = end
 		case "-delete":
 			if !filtered(c) {
-				calls = append(calls, &call{name: "rm", args: append([]string{"-rf"}, roots...), part: c.part})
+				calls = append(calls, &call{name: "rm", args: append([]string{"-rf"}, roots...), part: c.part, whole: c.whole})
 			}
 		}
 	}

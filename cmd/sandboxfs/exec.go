@@ -159,11 +159,11 @@ func execute(c *cli.Context, cmd provider.Command) error {
 	if err != nil {
 		return err
 	}
-	return executeIn(ctx, p, key, cmd, func() {})
+	return executeIn(ctx, c, p, key, cmd, func() {})
 }
 
 // executeIn runs one command in a thread; started is called when it runs.
-func executeIn(ctx context.Context, p provider.Provider, key mapping.Key, cmd provider.Command, started func()) error {
+func executeIn(ctx context.Context, c *cli.Context, p provider.Provider, key mapping.Key, cmd provider.Command, started func()) error {
 	id, err := p.Acquire(ctx, key)
 	if err != nil {
 		return err
@@ -176,7 +176,9 @@ func executeIn(ctx context.Context, p provider.Provider, key mapping.Key, cmd pr
 	if !ok {
 		return errors.New("this provider cannot pass streams on")
 	}
-	return attach(ctx, startHook{starter, started}, cmd)
+	recorded, done := record(c, starter, key, sandbox.ID())
+	defer done()
+	return attach(ctx, startHook{recorded, started}, cmd)
 }
 
 // startHook tells when a command has started.

@@ -33,6 +33,7 @@ func run(ctx context.Context, args []string) int {
 		execCommand(), runCommand(), shellCommand(),
 		cpCommand(), mountCommand(), umountCommand(), threadsCommand(), rmCommand(),
 		psCommand(), sessionsCommand(), jobsCommand(), stopCommand(), gcCommand(),
+		auditCommand(),
 		doctorCommand(), configCommand(), completionCommand(), versionCommand(),
 	}
 	out, wrong := &output{file: os.Stdout}, usage(args)

@@ -93,7 +93,7 @@ func runTemporary(c *cli.Context, cmd provider.Command) error {
 		}
 		fmt.Fprintln(os.Stderr, "sandboxfs: the thread is", thread.Key())
 	}
-	err = executeIn(ctx, p, thread.Key(), cmd, func() { running.Store(true) })
+	err = executeIn(ctx, c, p, thread.Key(), cmd, func() { running.Store(true) })
 	var i interruption
 	if errors.As(context.Cause(ctx), &i) {
 		err = exitStatus(128 + int(i.signal))

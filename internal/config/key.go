@@ -25,6 +25,22 @@ type Settings struct {
 	LsOutputMaxChars       int
 	// CommandTimeout ends a command; 0 means never.
 	CommandTimeout time.Duration
+	// Audit is how commands are recorded and judged.
+	Audit Audit
+}
+
+// Audit are the settings of the record of commands.
+type Audit struct {
+	// Sync is "grouped" or "always".
+	Sync string
+	// Required keeps an agent's command from running where it cannot be
+	// recorded.
+	Required bool
+	// Rules is a file of rules, "" for the one in the log's directory.
+	Rules string
+	// MaxBytes and MaxAge bound what is kept; 0 means no bound.
+	MaxBytes int64
+	MaxAge   time.Duration
 }
 
 // Type says how a key's value is written.

@@ -71,6 +71,7 @@ sandbox:
     ownership: preserve
     max_sandboxes: 7
     quota: {bytes: 10GiB, files: 100}
+  audit: {sync: always, required: false, rules: /etc/rules.yaml, max_bytes: 1MiB, max_age: 1h}
 `, map[string]string{"FROM_HOST": "value", "MY_HOME": "/data/home", "HOME": "/home/u"}, nil)
 	want := Settings{
 		Provider: provider.Config{
@@ -82,6 +83,7 @@ sandbox:
 		},
 		Image: "registry.example/image:1", Port: 9000, Replicas: 5, ContainerPrefix: "box", Idle: 30 * time.Second,
 		BashOutputMaxChars: 1, ReadFileOutputMaxChars: 2, LsOutputMaxChars: 3, CommandTimeout: 2500 * time.Millisecond,
+		Audit: Audit{Sync: "always", Rules: "/etc/rules.yaml", MaxBytes: 1 << 20, MaxAge: time.Hour},
 	}
 	if !reflect.DeepEqual(c.Settings, want) {
 		t.Errorf("read\n%+v, want\n%+v", c.Settings, want)

@@ -78,6 +78,21 @@ func Keys() []Key {
 		{Name: "local.quota.files", Type: Number, Max: math.MaxInt, Default: "0", Env: "SANDBOXFS_QUOTA_FILES",
 			Help:  "how many files and directories a thread may hold; 0 for no bound",
 			field: func(s *Settings) any { return &s.Provider.Local.Quota.Files }},
+		{Name: "audit.sync", Type: Choice, Choices: []string{"grouped", "always"},
+			Help:  "whether a record is on the disk before its command starts (always), or soon (grouped)",
+			field: func(s *Settings) any { return &s.Audit.Sync }},
+		{Name: "audit.required", Type: Bool, Default: "true",
+			Help:  "whether an agent's command does not run where it cannot be recorded",
+			field: func(s *Settings) any { return &s.Audit.Required }},
+		{Name: "audit.rules", Type: Path, Default: "audit/rules.yaml in the data directory, if it is there",
+			Help:  "a file that adds, softens or switches off rules about commands",
+			field: func(s *Settings) any { return &s.Audit.Rules }},
+		{Name: "audit.max_bytes", Type: Bytes, Default: "1GiB",
+			Help:  "how much of the log is kept; 0 for all",
+			field: func(s *Settings) any { return &s.Audit.MaxBytes }},
+		{Name: "audit.max_age", Type: Seconds, Default: "8760h",
+			Help:  "how long the log is kept; 0 for ever",
+			field: func(s *Settings) any { return &s.Audit.MaxAge }},
 	}
 	for i, k := range keys {
 		if k.Env == "" {

@@ -1,0 +1,54 @@
+package audit
+
+import (
+	"path/filepath"
+	"time"
+)
+
+// Config is what an audit is made from.
+type Config struct {
+	// Dir is the log's directory, made if it is missing.
+	Dir string
+	// Rules is a file of rules; empty means rules.yaml in Dir, if it is there.
+	Rules string
+	// Sync, MaxBytes and MaxAge are those of [LogOptions].
+	Sync     Sync
+	MaxBytes int64
+	MaxAge   time.Duration
+	// Required says what happens when a record cannot be written.
+	Required Required
+}
+
+// RulesPath is the file of rules that is meant.
+func (c Config) RulesPath() string {
+	if c.Rules == "" {
+		return filepath.Join(c.Dir, "rules.yaml")
+	}
+	return c.Rules
+}
+
+// Open opens the log and the rules, and returns the gate before them. Errors
+// are those of [OpenLog] and [NewRulesFile]. The caller closes the gate with
+// [Gate.Close].
+func Open(c Config) (*Gate, error) {
+	rules, err := NewRulesFile(c.RulesPath())
+	if err != nil {
+		return nil, err
+	}
+	l, err := OpenLog(LogOptions{Dir: c.Dir, Sync: c.Sync, MaxBytes: c.MaxBytes, MaxAge: c.MaxAge})
+	if err != nil {
+		return nil, err
+	}
+	g := NewGate(GateOptions{Rules: rules, Log: l, Required: c.Required})
+	g.close = l.Close
+	return g, nil
+}
+
+// Close closes the log of a gate that [Open] made. Commands that are at work
+// are to have ended.
+func (g *Gate) Close() error {
+	if g.close == nil {
+		return nil
+	}
+	return g.close()
+}
