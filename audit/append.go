@@ -284,6 +284,9 @@ func (l *Log) sync() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unsynced = false
+	if l.closed {
+		return
+	}
 	if l.segment != nil {
 		unix.Fdatasync(int(l.segment.Fd()))
 	}

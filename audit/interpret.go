@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -180,22 +179,22 @@ func codeOf(args []string) (string, bool) {
 
 var (
 	// pathInCode finds what looks like an absolute path in a program.
-	pathInCode = regexp.MustCompile(`[/~][\w./*~+-]*`)
+	pathInCode = lazy(`[/~][\w./*~+-]*`)
 	// shellInCode finds texts that a program gives to a shell.
-	shellInCode = regexp.MustCompile(`(?:system|popen|exec|execSync|call|run|check_output|check_call|getoutput|shell_exec|spawn|spawnSync|passthru|qx)\s*\(?\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')`)
+	shellInCode = lazy(`(?:system|popen|exec|execSync|call|run|check_output|check_call|getoutput|shell_exec|spawn|spawnSync|passthru|qx)\s*\(?\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')`)
 	// forksInCode finds processes that make processes for ever.
-	forksInCode = regexp.MustCompile(`fork\s+while\s+fork|while\s*\(?\s*(?:1|[Tt]rue)\b[^#]{0,40}\bfork\b`)
+	forksInCode = lazy(`fork\s+while\s+fork|while\s*\(?\s*(?:1|[Tt]rue)\b[^#]{0,40}\bfork\b`)
 )
 
 // code judges a program in another language by what it names.
 func (r *reading) code(c *call, text string) {
-	for _, p := range pathInCode.FindAllString(text, maxItems) {
+	for _, p := range pathInCode().FindAllString(text, maxItems) {
 		r.check(&call{name: c.name, reads: []string{p}, part: c.part})
 	}
-	for _, m := range shellInCode.FindAllStringSubmatch(text, maxItems) {
+	for _, m := range shellInCode().FindAllStringSubmatch(text, maxItems) {
 		r.again(m[1]+m[2], input{})
 	}
-	if forksInCode.MatchString(text) {
+	if forksInCode().MatchString(text) {
 		r.engine("fork-bomb", c.part)
 	}
 }

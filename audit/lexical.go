@@ -1,15 +1,14 @@
 package audit
 
 import (
-	"regexp"
 	"strings"
 )
 
 var (
 	// commandEnds are where another command may begin, wherever they stand.
-	commandEnds = regexp.MustCompile("&&|\\|\\||\\$\\(|[;\n(){}`&]")
+	commandEnds = lazy("&&|\\|\\||\\$\\(|[;\n(){}`&]")
 	// redirected finds the targets of redirections.
-	redirected = regexp.MustCompile(`(>>?\|?|<)\s*([^\s<>|]+)`)
+	redirected = lazy(`(>>?\|?|<)\s*([^\s<>|]+)`)
 	unquote    = strings.NewReplacer(`"`, "", `'`, "", `\`, "")
 )
 
@@ -19,21 +18,21 @@ var (
 func (r *reading) lexical(text string) {
 	r.engine("unparsed", text)
 	plain := unquote.Replace(text)
-	for _, list := range commandEnds.Split(plain, -1) {
+	for _, list := range commandEnds().Split(plain, -1) {
 		stages := strings.Split(list, "|")
 		for i, stage := range stages {
 			if !r.spend() {
 				return
 			}
 			c := &call{part: strings.TrimSpace(list)}
-			for _, m := range redirected.FindAllStringSubmatch(stage, maxItems) {
+			for _, m := range redirected().FindAllStringSubmatch(stage, maxItems) {
 				if m[1] == "<" {
 					c.reads = append(c.reads, m[2])
 				} else {
 					c.writes = append(c.writes, m[2])
 				}
 			}
-			words := strings.Fields(redirected.ReplaceAllString(stage, " "))
+			words := strings.Fields(redirected().ReplaceAllString(stage, " "))
 			for len(words) > 0 {
 				name, value, ok := strings.Cut(words[0], "=")
 				if !ok || strings.ContainsAny(name, "/-.") {

@@ -263,14 +263,14 @@ func (l *Log) Append(ctx context.Context, r Record) error {
 	}
 }
 
-// Close writes what waits for the disk and gives everything back.
+// Close gives everything back. What waits for the disk is written when the
+// kernel does: a short command does not wait for it.
 func (l *Log) Close() error {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.closed = true
-	timer := l.timer
-	l.mu.Unlock()
-	if timer != nil && timer.Stop() {
-		l.sync()
+	if l.timer != nil {
+		l.timer.Stop()
 	}
 	var errs []error
 	for _, f := range []*os.File{l.segment, l.head, l.lock} {

@@ -2,8 +2,16 @@ package audit
 
 import (
 	"path"
+	"regexp"
 	"strings"
+	"sync"
 )
+
+// lazy compiles an expression when it is asked for the first time: most
+// commands need none, and every program that links this starts sooner.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // names are patterns of programs or variables.
 type names struct {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -73,7 +72,7 @@ type document struct {
 	Rules []rule              `yaml:"rules"`
 }
 
-var idPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+var idPattern = lazy(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
 // Builtin returns the rules that are part of the program.
 func Builtin() *Rules {
@@ -118,7 +117,7 @@ func (r *Rules) With(file []byte) (*Rules, error) {
 }
 
 func (r *Rules) change(n rule) error {
-	if !idPattern.MatchString(n.ID) {
+	if !idPattern().MatchString(n.ID) {
 		return errors.New("the id must be of small letters, digits and dashes")
 	}
 	at := slices.IndexFunc(r.rules, func(o rule) bool { return o.ID == n.ID })

@@ -82,7 +82,7 @@ func TestBuiltInRulesAreSound(t *testing.T) {
 	seen := map[string]bool{}
 	analysed := map[string]bool{}
 	for _, rule := range r.rules {
-		if seen[rule.ID] || !idPattern.MatchString(rule.ID) || rule.Reason == "" || len(rule.Any) == 0 {
+		if seen[rule.ID] || !idPattern().MatchString(rule.ID) || rule.Reason == "" || len(rule.Any) == 0 {
 			t.Errorf("rule %q", rule.ID)
 		}
 		seen[rule.ID] = true
