@@ -255,8 +255,11 @@ func printRecord(c *cli.Context, r audit.Record) error {
 	switch r.Type {
 	case audit.TypeStart:
 		what := r.Command
-		if len(r.Argv) > 0 {
+		switch {
+		case len(r.Argv) > 0:
 			what = strings.Join(r.Argv, " ")
+		case r.Path != "":
+			what = strings.TrimSpace(r.Path + " " + r.Arguments)
 		}
 		verdict := "pass"
 		if r.Verdict != nil {

@@ -71,5 +71,5 @@ func bury(run *rundir.Root, dir *rundir.Dir) (provider.Removed, error) {
 	if !ok || r.Namespace != here {
 		return provider.RemovedOf(key, "runtime state", r.Point), nil
 	}
-	return provider.RemovedOf(key, "mount", m.Point), detach(m.Point, provider.UnmountLazy)
+	return provider.RemovedOf(key, "mount", m.Point), detachDead(m.Point)
 }

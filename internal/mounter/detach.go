@@ -37,3 +37,13 @@ func detach(point string, how provider.UnmountMode) error {
 		return &provider.Error{Kind: provider.Denied, Reason: "the kernel refuses to unmount: " + cause(err), Err: err}
 	}
 }
+
+// detachDead takes a mount out of sight whose server is gone. As root it also
+// ends the connection: a request that nobody had read when the server was killed
+// would wait for an answer for ever (MNT_FORCE, umount2(2)).
+func detachDead(point string) error {
+	if os.Geteuid() == 0 && unix.Unmount(point, unix.UMOUNT_NOFOLLOW|unix.MNT_DETACH|unix.MNT_FORCE) == nil {
+		return nil
+	}
+	return detach(point, provider.UnmountLazy)
+}

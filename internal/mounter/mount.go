@@ -130,7 +130,7 @@ func heal(point string) error {
 		if !ok || !isOurs(m, os.Geteuid()) || !isDead(point) {
 			return nil
 		}
-		if err := detach(point, provider.UnmountLazy); err != nil {
+		if err := detachDead(point); err != nil {
 			return err
 		}
 	}

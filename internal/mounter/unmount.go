@@ -145,6 +145,9 @@ func unmountEntry(run *rundir.Root, f *found, how provider.UnmountMode) error {
 		return &provider.Error{Kind: provider.Conflict, Reason: fmt.Sprintf("another mount (%s) lies over the one at %s", top.Type, m.Point),
 			Next: "unmount that first: umount " + m.Point}
 	}
+	if f.pid == 0 {
+		return detachDead(m.Point)
+	}
 	err = detach(m.Point, how)
 	if !errors.Is(err, provider.Conflict) {
 		return err
