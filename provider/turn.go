@@ -126,6 +126,9 @@ func (t *Turn) ID() string {
 	return t.id
 }
 
+// Key returns the thread that the turn is of.
+func (t *Turn) Key() mapping.Key { return t.key }
+
 // After releases the sandbox, if the turn has one that is not borrowed. It
 // lives on until it is idle too long, and ID stays, for the next turn. A second
 // call does nothing.

@@ -40,7 +40,7 @@ func (f *Files) Glob(ctx context.Context, p, pattern string, o provider.GlobOpti
 	res := &provider.GlobResult{}
 	w := &walker{root: root}
 	w.enter = func(rel, name string) bool {
-		return plan.mayHold(rel) && (o.NoIgnore || !ignored(name) || plan.names(rel))
+		return plan.mayHold(rel) && (o.NoIgnore || !provider.IsIgnoredDir(name) || plan.names(rel))
 	}
 	w.visit = func(dir int, rel string, e dirent) error {
 		if !plan.match(rel) || isTemp(e.name) || !o.IncludeDirs && isDir(dir, e) {

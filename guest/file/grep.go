@@ -61,7 +61,7 @@ func (f *Files) Grep(ctx context.Context, p, pattern string, o provider.GrepOpti
 	defer cancel()
 	g := &grep{searcher: s, most: most, root: root, jobs: make(chan *job, searchAhead), order: make(chan *job, searchAhead)}
 	w := &walker{root: root}
-	w.enter = func(_, name string) bool { return o.NoIgnore || !ignored(name) }
+	w.enter = func(_, name string) bool { return o.NoIgnore || !provider.IsIgnoredDir(name) }
 	w.visit = func(_ int, rel string, e dirent) error {
 		if e.kind != unix.DT_REG || isTemp(e.name) || !filter.match(rel, e.name) {
 			return nil
