@@ -47,7 +47,7 @@ var importRules = []importRule{
 	{from: []string{"local"}, own: []string{"aio", "k8s", "tool", "audit"}, why: "providers never import each other, nor what is above them"},
 	{from: []string{"aio"}, own: []string{"local", "k8s", "tool", "audit"}, why: "providers never import each other, nor what is above them"},
 	{from: []string{"k8s"}, own: []string{"local", "aio", "tool", "audit"}, why: "providers never import each other, nor what is above them"},
-	{from: []string{"tool", "audit"}, own: []string{"local", "aio", "k8s", "fs", "exec"}, why: "tools work on any provider.Sandbox"},
+	{from: []string{"tool", "audit"}, own: []string{"local", "aio", "k8s", "fs", "exec", "internal/mcp"}, foreign: []string{"modelcontextprotocol", "urfave"}, why: "tools work on any provider.Sandbox"},
 	{
 		from: []string{"fs", "mapping", "exec", "guest", "audit", "provider", "local", "tool"}, foreign: heavy,
 		why: "a program that embeds sandboxfs with the local provider must not carry a Docker or Kubernetes client",
