@@ -34,13 +34,12 @@ func (m *marks) put(p string, content []byte) {
 	m.read[path.Clean(p)] = sha256.Sum256(content)
 }
 
-// take returns the mark of a file and forgets it.
-func (m *marks) take(p string) (sum [sha256.Size]byte, ok bool) {
+// has reports whether a file was read with this content.
+func (m *marks) has(p string, content []byte) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sum, ok = m.read[path.Clean(p)]
-	delete(m.read, path.Clean(p))
-	return sum, ok
+	sum, ok := m.read[path.Clean(p)]
+	return ok && sum == sha256.Sum256(content)
 }
 
 // ForgetReads forgets which files were read, as is right where the answers are
@@ -70,7 +69,7 @@ func (s *Set) changing(ctx context.Context, sandbox provider.Sandbox, p string, 
 	case err != nil:
 		return err
 	}
-	if sum, ok := s.marks.take(p); !ok || sum != sha256.Sum256(content) {
+	if !s.marks.has(p, content) {
 		return &provider.Error{Kind: provider.Conflict, Op: "write", Path: p,
 			Reason: "the file was not read since it last changed, and nothing was written", Next: "read all of it with read_file, then make the change"}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sandboxfs/sandboxfs/mapping"
 	"github.com/sandboxfs/sandboxfs/provider"
+	"github.com/sandboxfs/sandboxfs/tool"
 	"github.com/urfave/cli/v2"
 )
 
@@ -142,6 +143,8 @@ func (c *completion) candidates(ctx context.Context) []string {
 	switch {
 	case c.flag == "user":
 		return c.users()
+	case c.flag == "thread":
+		return c.threads()
 	case c.flag == "provider":
 		return provider.Names()
 	case c.flag != "":
@@ -191,6 +194,17 @@ func (c *completion) arguments(ctx context.Context) []string {
 	case "exec", "shell", "stop", "jobs", "sessions", "doctor":
 		if first {
 			return c.threads()
+		}
+	case "tool":
+		switch len(c.before) {
+		case 1:
+			return tool.Names()
+		case 2:
+			return c.threads()
+		}
+	case "config":
+		if c.before[0] == "mcp" && len(c.before) == 2 {
+			return mcpClients[:]
 		}
 	case "rm":
 		return c.threads()

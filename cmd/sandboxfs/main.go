@@ -30,7 +30,7 @@ func run(ctx context.Context, args []string) int {
 	var unknown error // what help was asked for and does not know
 	verb := ""
 	verbs := []*cli.Command{
-		execCommand(), runCommand(), shellCommand(),
+		execCommand(), runCommand(), shellCommand(), toolCommand(), mcpCommand(),
 		cpCommand(), mountCommand(), umountCommand(), threadsCommand(), rmCommand(),
 		psCommand(), sessionsCommand(), jobsCommand(), stopCommand(), gcCommand(),
 		auditCommand(),

@@ -127,7 +127,7 @@ func keptOutput(e *env) {
 func keptOutputsAreFew(e *env) {
 	s := e.tools(tool.Options{})
 	var last *tool.BashResult
-	for range 14 {
+	for range 15 {
 		last = e.bash(s, "seq 1 10000")
 	}
 	list, err := e.sandbox().ListDir(e.ctx, last.OutputFile[:strings.LastIndex(last.OutputFile, "/")], provider.ListOptions{Depth: 1})

@@ -44,9 +44,11 @@ func redaction(e *env) {
 		e.Errorf("got %q", got)
 	}
 	run("for ((i = 0; i < 5000; i++)); do printf %s $SECRET; done")
-	// Floods, of which the middle is dropped at any place.
-	run("yes $SECRET-$LONGER | head -c 5999981")
-	run("yes $SECRET | tr -d '\\n' | head -c 4999995")
+	// Floods, of which the middle is dropped at any place in a value.
+	for _, before := range []string{"", "1234567", "123456789012"} {
+		run("printf '" + before + "'; yes $SECRET-$LONGER | head -c 5999981")
+		run("printf '" + before + "'; yes $SECRET | tr -d '\\n' | head -c 4999995")
+	}
 	// The next call does not have it.
 	if r := e.bash(s, "echo ${SECRET-none}"); r.Output != "none\n" {
 		e.Errorf("another call has the variable: %q", r.Output)
