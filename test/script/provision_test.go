@@ -16,7 +16,7 @@ import (
 // machine is a pretended Debian: a PATH with stand-ins for what would change
 // the real one, and with what a script needs otherwise.
 type machine struct {
-	t                          *testing.T
+	t                               *testing.T
 	bin, prefix, mirror, etc, calls string
 }
 
