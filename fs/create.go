@@ -65,10 +65,21 @@ func (r *raw) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fus
 		return fuse.Status(e)
 	}
 	if e := r.openCreated(l, parent, name, fd, in, out); e != 0 {
+		takeBack(dir, name, fd)
 		unix.Close(fd)
 		return fuse.Status(e)
 	}
 	return fuse.OK
+}
+
+// takeBack removes a file that was made and cannot be given to the caller,
+// unless somebody has put another in its place. A quota finds it gone when it
+// counts anew.
+func takeBack(dir int, name string, fd int) {
+	var made, there unix.Statx_t
+	if statFD(fd, &made) == 0 && statName(dir, name, &there) == 0 && identityOf(&made) == identityOf(&there) {
+		unix.Unlinkat(dir, name, 0)
+	}
 }
 
 // exists reports whether a name is there: what the quota refuses to make may

@@ -47,6 +47,9 @@ func changes(flags uint32) bool {
 // ordinary descriptor that the caller got by making the file.
 func (t *Tree) openNode(n *node, fd, created int, flags uint32, out *fuse.OpenOut) unix.Errno {
 	if changes(flags) && created < 0 {
+		if e := t.mayChange(fd, flags); e != 0 {
+			return e
+		}
 		if e := t.dropPrivileges(fd); e != 0 {
 			return e
 		}
@@ -104,6 +107,30 @@ func (t *Tree) uncached(n *node, flags uint32) uint32 {
 		return 0
 	}
 	return fuse.FOPEN_DIRECT_IO
+}
+
+// mayChange is what the host's own open(2) would say before a change. With
+// passthrough it is the client's kernel that opens the host's file: it does not
+// ask for these, and makes EIO of what else is refused.
+func (t *Tree) mayChange(fd int, flags uint32) unix.Errno {
+	if !t.pass.enabled.Load() {
+		return 0
+	}
+	var st unix.Statx_t
+	if e := statFD(fd, &st); e != 0 {
+		return e
+	}
+	switch {
+	case st.Attributes&unix.STATX_ATTR_IMMUTABLE != 0,
+		st.Attributes&unix.STATX_ATTR_APPEND != 0 && (flags&unix.O_APPEND == 0 || flags&unix.O_TRUNC != 0):
+		return unix.EPERM
+	}
+	var store unix.Statfs_t
+	e := retry(func() error { return unix.Fstatfs(fd, &store) })
+	if e == 0 && store.Flags&unix.ST_RDONLY != 0 {
+		e = unix.EROFS
+	}
+	return e
 }
 
 // openReal opens a node's file with flags of the host, and makes room once

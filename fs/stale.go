@@ -2,6 +2,8 @@ package fs
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -275,7 +277,7 @@ func (t *Tree) startsAgain(thread uint32) bool {
 // answers, by where the host has put it: 0 if writes are allowed there.
 func (t *Tree) movedError(n *node) unix.Errno {
 	if n.ident.kind != unix.S_IFDIR {
-		return 0
+		return t.movedFileError(n)
 	}
 	first, e := t.acquire(n)
 	if e != 0 {
@@ -322,13 +324,63 @@ func (t *Tree) movedError(n *node) unix.Errno {
 
 // useForAttributes is [Tree.use] for SETATTR. fchmod and futimens come
 // without a handle and are not started again, so a node that somebody has
-// open is not asked for its name.
+// open is not refused for its name; but where it is now may be read-only. A
+// size without a handle is truncate(2)'s, by a path.
 func (t *Tree) useForAttributes(n *node, in *fuse.SetAttrIn) (int, unix.Errno) {
 	n.open.Lock()
 	opens := n.opens + n.openDirs
 	n.open.Unlock()
-	if _, byHandle := in.GetFh(); byHandle || opens > 0 {
-		return t.acquire(n)
+	_, byHandle := in.GetFh()
+	if !byHandle && (opens == 0 || in.Valid&fuse.FATTR_SIZE != 0) {
+		return t.use(in.Pid, n, writes)
 	}
-	return t.use(in.Pid, n, writes)
+	fd, e := t.acquire(n)
+	if e != 0 || byHandle {
+		return fd, e
+	}
+	lost, e := t.outdated(n)
+	for _, l := range lost {
+		if e == 0 {
+			e = t.movedError(l)
+		}
+	}
+	if e == unix.EROFS {
+		t.release(n)
+		return -1, e
+	}
+	return fd, 0
+}
+
+// movedFileError is [Tree.movedError] for what is no directory. Where it is
+// only its name on the host can tell; a file that somebody holds goes on working
+// outside of every region.
+func (t *Tree) movedFileError(n *node) unix.Errno {
+	fd, e := t.acquire(n)
+	if e != 0 {
+		return e
+	}
+	defer t.release(n)
+	at, e := t.hostName(fd)
+	if e != 0 {
+		return 0
+	}
+	longest, found := 0, unix.Errno(0)
+	for _, root := range t.roots {
+		place, e := t.hostName(root.fd)
+		if e == 0 && len(place) > longest && strings.HasPrefix(at, place+"/") {
+			longest, found = len(place), root.writeError()
+		}
+	}
+	return found
+}
+
+// hostName is where the host has the file of a descriptor, for comparing.
+func (t *Tree) hostName(fd int) (string, unix.Errno) {
+	buf := make([]byte, unix.PathMax)
+	n := 0
+	e := retry(func() (err error) {
+		n, err = unix.Readlinkat(t.procFD, strconv.Itoa(fd), buf)
+		return err
+	})
+	return string(buf[:max(n, 0)]), e
 }
