@@ -49,49 +49,56 @@ func (l *Log) end() (head, error) {
 	if nerr != nil {
 		return head{}, nerr
 	}
-	if err == nil && h.Segment == "" && len(names) == 0 {
+	switch {
+	case err != nil:
+		return l.interrupted(h)
+	case h.Segment == "" && len(names) == 0:
 		return l.begin(head{MAC: l.chain.start()}, Record{})
+	case h.Segment == "" && len(names) == 1 && names[0] == segmentName(1):
+		return l.begun(head{MAC: l.chain.start()}, names[0])
+	case len(names) > 1 && names[len(names)-2] == h.Segment && numberOf(names[len(names)-1]) == numberOf(h.Segment)+1:
+		return l.begun(h, names[len(names)-1])
+	case len(names) == 0 || names[len(names)-1] != h.Segment || l.use(h.Segment) != nil:
+		return l.interrupted(h)
 	}
-	if err != nil || h.Segment == "" || len(names) == 0 || names[len(names)-1] != h.Segment {
-		if err == nil && h.Segment != "" {
-			if next, ok := l.begun(names, h); ok {
-				return next, nil
-			}
-		}
-		return l.interrupted(h, names)
+	size, err := l.segment.Seek(0, io.SeekEnd)
+	switch {
+	case err != nil:
+		return head{}, hidden("reading the log", err)
+	case size < h.Size:
+		return l.interrupted(h)
+	case size > h.Size:
+		h, err = l.takeIn(h, size)
 	}
-	if err := l.use(h.Segment); err != nil {
-		return l.interrupted(h, names)
+	return l.opened(h, err)
+}
+
+// opened gives a segment its first record where whoever began it was killed
+// before.
+func (l *Log) opened(h head, err error) (head, error) {
+	if err == nil && h.Size == 0 {
+		err = l.put(&h, Record{Type: TypeSegment, Previous: h.MAC})
+	}
+	return h, err
+}
+
+// firstRecord is more than the first record of a segment takes, in bytes.
+const firstRecord = 512
+
+// begun goes on in the segment that a writer had begun when it was killed,
+// before the head told of it: it holds its first record at most.
+func (l *Log) begun(h head, name string) (head, error) {
+	if err := l.use(name); err != nil {
+		return head{}, err
 	}
 	size, err := l.segment.Seek(0, io.SeekEnd)
 	if err != nil {
 		return head{}, hidden("reading the log", err)
 	}
-	switch {
-	case size == h.Size:
-		return h, nil
-	case size < h.Size:
-		return l.interrupted(h, names)
+	if size > firstRecord {
+		return l.interrupted(h)
 	}
-	return l.takeIn(h, size)
-}
-
-// begun finds the segment that a writer had begun when it was killed, before
-// the head told of it.
-func (l *Log) begun(names []string, h head) (head, bool) {
-	if len(names) < 2 || names[len(names)-2] != h.Segment {
-		return head{}, false
-	}
-	name := names[len(names)-1]
-	if err := l.use(name); err != nil {
-		return head{}, false
-	}
-	size, err := l.segment.Seek(0, io.SeekEnd)
-	if err != nil {
-		return head{}, false
-	}
-	next, err := l.takeIn(head{Segment: name, Seq: h.Seq, MAC: h.MAC}, size)
-	return next, err == nil && next.Size > 0
+	return l.opened(l.takeIn(head{Segment: name, Seq: h.Seq, MAC: h.MAC}, size))
 }
 
 // takeIn goes over what stands behind the head: whole records, which a killed
@@ -106,11 +113,7 @@ func (l *Log) takeIn(h head, size int64) (head, error) {
 		}
 		record, body, sum, perr := parseLine(bytes.TrimSuffix(line, []byte("\n")))
 		if perr != nil || record.Seq != h.Seq+1 || !l.chain.follows(h.MAC, body, sum) {
-			names, nerr := segments(l.root)
-			if nerr != nil {
-				return head{}, nerr
-			}
-			return l.interrupted(h, names)
+			return l.interrupted(h)
 		}
 		h.Size, h.Seq, h.MAC = h.Size+int64(len(line)), record.Seq, sum
 	}
@@ -123,7 +126,7 @@ func (l *Log) takeIn(h head, size int64) (head, error) {
 }
 
 // interrupted goes on in a new segment where the old one cannot be gone on in.
-func (l *Log) interrupted(h head, names []string) (head, error) {
+func (l *Log) interrupted(h head) (head, error) {
 	if h.MAC == "" {
 		h.MAC = l.chain.start()
 	}

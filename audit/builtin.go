@@ -25,27 +25,29 @@ func builtInSets() map[string][]string {
 		"pattern-first": {
 			"grep", "egrep", "fgrep", "rg", "ag", "ack", "sed", "awk", "gawk", "mawk", "jq",
 		},
+		// An element \* is one that stands for all there is, such as * or .*
 		"roots": {
-			"/", "/*", "~", "~/*", "~/.*", "/home", "/home/*", "/root", "/root/*", "/mnt", "/mnt/*", "/mnt/user-data/*",
+			"/", `/\*`, `/\*/\*`, "~", `~/\*`, "/home", `/home/\*`, "/home/*", `/home/*/\*`, "/root", `/root/\*`,
+			"/mnt", `/mnt/\*`, "/mnt/user-data", `/mnt/user-data/\*`,
 		},
 		"system": {
-			"/etc/**", "/usr", "/usr/*", "/usr/bin/**", "/usr/sbin/**", "/usr/lib/**", "/usr/lib64/**", "/usr/libexec/**", "/bin/**", "/sbin/**",
-			"/lib/**", "/lib64/**", "/boot/**", "/var", "/var/*", "/var/lib/**", "/opt", "/opt/*", "/srv", "/srv/*", "/dev", "/dev/*", "/proc/**",
-			"/sys/**",
+			"/etc/**", "/usr", `/usr/\*`, "/usr/bin/**", "/usr/sbin/**", "/usr/lib/**", "/usr/lib64/**", "/usr/libexec/**", "/usr/share", "/usr/local", `/usr/local/\*`,
+			"/bin/**", "/sbin/**", "/lib/**", "/lib64/**", "/boot/**", "/var", `/var/\*`, "/var/lib", `/var/lib/\*`, "/opt", `/opt/\*`, "/srv", `/srv/\*`,
+			"/dev", `/dev/\*`, "/proc/**", "/sys/**",
 		},
 		"binaries": {
 			"/bin/**", "/sbin/**", "/usr/bin/**", "/usr/sbin/**", "/usr/lib/**", "/usr/lib64/**", "/usr/libexec/**", "/lib/**", "/lib64/**",
 			"/boot/**",
 		},
 		"startup": {
-			"~/.bashrc", "~/.bash_*", "~/.profile", "~/.z*", "~/.login", "~/.cshrc", "~/.ssh/**", "~/.config/fish/**", "~/.config/autostart/**",
-			"/root/.bashrc", "/root/.bash_*", "/root/.profile", "/root/.z*", "/root/.ssh/**", "/home/*/.bashrc", "/home/*/.bash_*",
-			"/home/*/.profile", "/home/*/.z*", "/home/*/.ssh/**", "/mnt/user-data/workspace/.bashrc", "/mnt/user-data/workspace/.bash_*",
-			"/mnt/user-data/workspace/.profile", "/mnt/user-data/workspace/.z*", "/mnt/user-data/workspace/.ssh/**",
+			"~/.bashrc", "~/.bash_profile", "~/.bash_login", "~/.bash_logout", "~/.bash_aliases", "~/.profile", "~/.zshrc", "~/.zshenv", "~/.zprofile", "~/.zlogin", "~/.zlogout", "~/.login", "~/.cshrc", "~/.ssh/authorized_keys", "~/.ssh/authorized_keys2", "~/.ssh/config", "~/.ssh/rc", "~/.ssh/environment", "~/.config/fish/**", "~/.config/autostart/**",
+			"/root/.bashrc", "/root/.bash_profile", "/root/.profile", "/root/.zshrc", "/root/.zshenv", "/root/.ssh/authorized_keys", "/home/*/.bashrc", "/home/*/.bash_profile",
+			"/home/*/.profile", "/home/*/.zshrc", "/home/*/.zshenv", "/home/*/.ssh/authorized_keys", "/mnt/user-data/workspace/.bashrc", "/mnt/user-data/workspace/.bash_profile",
+			"/mnt/user-data/workspace/.profile", "/mnt/user-data/workspace/.zshrc", "/mnt/user-data/workspace/.zshenv", "/mnt/user-data/workspace/.ssh/authorized_keys",
 		},
 		"secrets": {"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/master.passwd", "/etc/security/opasswd"},
 		"devices": {
-			"/dev/sd*", "/dev/hd*", "/dev/vd*", "/dev/xvd*", "/dev/nvme*", "/dev/mmcblk*", "/dev/md*", "/dev/dm-*", "/dev/loop*", "/dev/mapper/**",
+			"/dev/sd*", "/dev/hd*", "/dev/vd*", "/dev/xvd*", "/dev/nvme*", "/dev/mmcblk*", "/dev/md*", "/dev/dm-*", "/dev/mapper/**",
 			"/dev/disk/**", "/dev/mem", "/dev/kmem", "/dev/port",
 		},
 	}
@@ -64,7 +66,7 @@ func builtInRules() []rule {
 		{ID: "fed-interpreter", Verdict: "block", Reason: "gives an interpreter a program that comes from a download, a decoder or another program; save it to a file and read it first", Any: []match{
 			{Analysis: "fed-interpreter"},
 		}},
-		{ID: "piped-shell", Verdict: "block", Reason: "gives a shell commands from a pipe that nobody has seen; save them to a file and run that", Any: []match{
+		{ID: "piped-shell", Verdict: "warn", Reason: "gives a shell commands from a pipe that nobody has seen", Any: []match{
 			{Analysis: "piped-shell"},
 		}},
 		{ID: "fork-bomb", Verdict: "block", Reason: "starts itself again and again", Any: []match{
@@ -74,7 +76,7 @@ func builtInRules() []rule {
 			{Analysis: "endless-spawn"},
 		}},
 		{ID: "make-filesystem", Verdict: "block", Reason: "makes a new filesystem or partition table, which destroys what is on the device", Any: []match{
-			{Command: []string{"mkfs", "mkfs.*", "mke2fs", "mkswap", "wipefs", "blkdiscard", "fdisk", "sfdisk", "parted", "gdisk", "sgdisk"}, Operand: []string{"/dev/**"}},
+			{Command: []string{"mkfs", "mkfs.*", "mke2fs", "mkswap", "wipefs", "blkdiscard", "fdisk", "sfdisk", "parted", "gdisk", "sgdisk"}, Operand: []string{"/dev/**"}, Without: []string{"l", "list", "n", "no-act"}},
 		}},
 		{ID: "write-device", Verdict: "block", Reason: "reads or writes a disk or the memory below its filesystem", Any: []match{
 			{Write: []string{"@devices"}},
@@ -100,7 +102,8 @@ func builtInRules() []rule {
 			{Write: []string{"/dev/tcp/**", "/dev/udp/**"}},
 		}},
 		{ID: "network-shell", Verdict: "block", Reason: "gives a shell to a network connection", Any: []match{
-			{Command: []string{"nc", "ncat", "netcat"}, Flags: [][]string{{"e", "c", "exec", "sh-exec"}}},
+			{Command: []string{"nc", "ncat", "netcat"}, Flags: [][]string{{"e", "exec", "sh-exec", "lua-exec"}}},
+			{Command: []string{"nc", "ncat", "netcat"}, Flags: [][]string{{"c"}}, Operand: []string{"/bin/**", "/usr/bin/**"}},
 		}},
 		{ID: "unparsed", Verdict: "warn", Reason: "is no valid shell grammar, so it was judged by its words alone", Any: []match{
 			{Analysis: "unparsed"},
@@ -115,8 +118,8 @@ func builtInRules() []rule {
 			{Command: []string{"apt", "apt-get", "aptitude"}, Words: []string{"install|upgrade|dist-upgrade|full-upgrade"}},
 			{Command: []string{"yum", "dnf", "microdnf", "zypper"}, Words: []string{"install|in|localinstall"}},
 			{Command: []string{"apk"}, Words: []string{"add"}},
-			{Command: []string{"pacman"}, Flags: [][]string{{"S", "U", "sync", "upgrade"}}},
-			{Command: []string{"dpkg", "rpm"}, Flags: [][]string{{"i", "install"}}},
+			{Command: []string{"pacman"}, Flags: [][]string{{"S", "U", "sync", "upgrade"}}, Without: []string{"s", "i", "l", "q"}},
+			{Command: []string{"dpkg", "rpm"}, Flags: [][]string{{"i", "install"}}, Without: []string{"q", "query"}},
 			{Command: []string{"brew", "snap", "flatpak", "conda", "mamba", "micromamba", "gem", "cargo", "easy_install", "cpan", "cpanm", "luarocks"}, Words: []string{"install"}},
 			{Command: []string{"npm", "pnpm", "yarn", "bun"}, Words: []string{"install|i|ci|add"}},
 			{Command: []string{"go"}, Words: []string{"install"}},
@@ -125,7 +128,7 @@ func builtInRules() []rule {
 			{Command: []string{"chmod"}, Mode: "world-writable"},
 		}},
 		{ID: "privileges", Verdict: "warn", Reason: "asks for another user's rights, which a sandbox does not have", Any: []match{
-			{Command: []string{"sudo", "su", "doas", "pkexec", "runuser"}},
+			{Command: []string{"sudo", "su", "doas", "pkexec", "runuser"}, Without: []string{"version", "help"}},
 		}},
 		{ID: "change-path", Verdict: "warn", Reason: "changes where programs are looked for", Any: []match{
 			{Assign: []string{"PATH"}},

@@ -89,26 +89,39 @@ func (c *call) has(flag string) bool {
 	return false
 }
 
-// value is what follows a flag, in one word with it or in the next.
+// value is what follows a flag, in one word with it or in the next. A flag of
+// one letter may come last among others (-so FILE).
 func (c *call) value(flags ...string) (string, bool) {
 	for i, a := range c.args {
 		if a == "--" {
 			break
 		}
-		for _, f := range flags {
-			dashed := "--" + f
-			if len(f) == 1 {
-				dashed = "-" + f
-			}
-			rest, ok := strings.CutPrefix(a, dashed)
-			switch {
-			case !ok:
-			case rest == "" && i+1 < len(c.args):
+		next := func() (string, bool) {
+			if i+1 < len(c.args) {
 				return c.args[i+1], true
-			case len(f) == 1 && rest != "":
-				return rest, true
-			case strings.HasPrefix(rest, "="):
-				return rest[1:], true
+			}
+			return "", false
+		}
+		for _, f := range flags {
+			switch long, isLong := strings.CutPrefix(a, "--"); {
+			case isLong && len(f) > 1:
+				name, value, joined := strings.Cut(long, "=")
+				if name == "" || !strings.HasPrefix(f, name) {
+					continue
+				}
+				if joined {
+					return value, true
+				}
+				return next()
+			case !isLong && len(f) == 1 && len(a) > 1 && a[0] == '-':
+				at := strings.Index(a[1:], f)
+				if at < 0 {
+					continue
+				}
+				if rest := a[1+at+1:]; rest != "" {
+					return strings.TrimPrefix(rest, "="), true
+				}
+				return next()
 			}
 		}
 	}

@@ -91,12 +91,8 @@ type Entry struct {
 func (g *Gate) Begin(ctx context.Context, c Call) (*Entry, error) {
 	classifier, rulesErr := g.o.Rules.Classifier()
 	e := &Entry{gate: g, call: NewCall(), begun: time.Now()}
-	text := c.Command
-	if len(c.Argv) > 0 {
-		text = quoted(c.Argv)
-	}
 	if c.runs() {
-		e.Judgement = classifier.Judge(text)
+		e.Judgement = classifier.Judge(c.text())
 	}
 	blocked := e.Judgement.Verdict == Block && c.Origin != OriginPerson
 	r := start(c, e.Judgement)
@@ -105,6 +101,11 @@ func (g *Gate) Begin(ctx context.Context, c Call) (*Entry, error) {
 		r.Error = "the rules file was not read, the rules before hold: " + rulesErr.Error()
 	}
 	err := g.o.Log.Append(ctx, r)
+	if rulesErr != nil && !blocked && c.Origin != OriginPerson && !g.o.Rules.usable() {
+		return nil, &provider.Error{Kind: provider.Unavailable, Op: c.op(), Thread: c.Key.String(), Err: rulesErr,
+			Reason: "the rules about commands cannot be read, so nothing was run: " + strings.TrimPrefix(oneLine(rulesErr.Error()), "audit: "),
+			Next:   "mend the file of rules (audit.rules, else audit/rules.yaml in the data directory); `sandboxfs audit check` says whether it is right"}
+	}
 	switch {
 	case blocked:
 		return e, denied(c, e.Judgement)
@@ -116,6 +117,26 @@ func (g *Gate) Begin(ctx context.Context, c Call) (*Entry, error) {
 	e.Unrecorded = err
 	return e, nil
 }
+
+// Blocks reports whether a call would be blocked, and records nothing: it is
+// for who would make something for the call first.
+func (g *Gate) Blocks(c Call) bool {
+	if c.Origin == OriginPerson || !c.runs() {
+		return false
+	}
+	classifier, _ := g.o.Rules.Classifier()
+	return classifier.Judge(c.text()).Verdict == Block
+}
+
+// text is the command as a shell would read it.
+func (c Call) text() string {
+	if len(c.Argv) > 0 {
+		return quoted(c.Argv)
+	}
+	return c.Command
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func (c Call) op() string {
 	if c.Tool != "" {
@@ -152,14 +173,18 @@ func start(c Call, j Judgement) Record {
 	r.Cut = len(r.Command) < len(c.Command)
 	total := 0
 	for _, a := range c.Argv {
-		if total += len(a); total > RecordedCommand {
+		short := cut(a, max(RecordedCommand-total, 0))
+		r.Argv = append(r.Argv, short)
+		if total += len(short) + argumentCost; len(short) < len(a) || total > RecordedCommand {
 			r.Cut = true
 			break
 		}
-		r.Argv = append(r.Argv, a)
 	}
 	return r
 }
+
+// argumentCost is what an argument takes in a record beside its text.
+const argumentCost = 8
 
 // cut shortens a text to a number of bytes at the border of a character.
 func cut(text string, limit int) string {

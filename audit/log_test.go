@@ -200,10 +200,43 @@ func TestKilledWriter(t *testing.T) {
 			t.Errorf("%s: %v", name, r.Problems)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "00000002.jsonl"), nil, 0o600); err != nil {
-		t.Fatal(err)
+	// In the moment in which another file is begun.
+	for name, text := range map[string]string{"an empty file": "", "a part of its first record": `{"seq":`} {
+		names, err := segments(l.root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := filepath.Join(dir, segmentName(numberOf(names[len(names)-1])+1))
+		if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		appendN(t, openLog(t, LogOptions{Dir: dir}), 1)
+		if r := verified(t, dir); len(r.Problems) > 0 {
+			t.Errorf("%s: %v", name, r.Problems)
+		}
 	}
-	appendN(t, openLog(t, LogOptions{Dir: dir}), 1)
+	// And the first of all, before there is a head.
+	for name, keep := range map[string]int{"nothing": 0, "a part": 20, "a record": 1 << 20} {
+		dir := t.TempDir()
+		first := openLog(t, LogOptions{Dir: dir})
+		appendN(t, first, 1)
+		file := filepath.Join(dir, "00000001.jsonl")
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = text[:bytes.IndexByte(text, '\n')+1]
+		if err := os.WriteFile(file, text[:min(keep, len(text))], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(filepath.Join(dir, headFile), 0); err != nil {
+			t.Fatal(err)
+		}
+		appendN(t, openLog(t, LogOptions{Dir: dir}), 2)
+		if r := verified(t, dir); len(r.Problems) > 0 {
+			t.Errorf("%s of the first file: %v", name, r.Problems)
+		}
+	}
 }
 
 func TestRetention(t *testing.T) {

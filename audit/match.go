@@ -85,13 +85,41 @@ func (f *facts) readPaths() []string {
 	if f.r.rules.in("names-only", f.c.name) {
 		return f.reads
 	}
-	for i, a := range f.c.args {
-		if i == 0 && f.r.rules.in("pattern-first", f.c.name) {
-			continue
-		}
-		f.reads = append(f.reads, f.r.path(fileOf(a)))
+	for _, a := range f.c.files(f.r.rules) {
+		f.reads = append(f.reads, f.r.path(a))
 	}
 	return f.reads
+}
+
+// files are the arguments of a program that may be files.
+func (c *call) files(rules *Rules) (files []string) {
+	patterns := rules.in("pattern-first", c.name)
+	given := false // the pattern
+	for i := 0; i < len(c.args); i++ {
+		a := c.args[i]
+		if patterns {
+			switch {
+			case a == "-e" || a == "--regexp" || a == "-v" && strings.HasSuffix(c.name, "awk"):
+				given = given || a != "-v"
+				i++
+				continue
+			case a == "--arg" || a == "--argjson":
+				i += 2
+				continue
+			case a == "-f" || a == "--file":
+				given = true
+			case len(a) > 1 && a[0] == '-':
+				continue
+			case !given:
+				given = true
+				continue
+			}
+		}
+		if file := fileOf(a); file != "" {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 func (f *facts) writePaths() []string {
@@ -103,17 +131,29 @@ func (f *facts) writePaths() []string {
 	return f.writes
 }
 
-// fileOf is the file that an argument names.
+// fileOf is the file that an argument names, "" if it names none.
 func fileOf(arg string) string {
 	if strings.HasPrefix(arg, "-") || strings.Contains(arg, "=") {
-		if _, value, ok := strings.Cut(arg, "="); ok {
+		name, value, ok := strings.Cut(arg, "=")
+		switch {
+		case ok && (strings.Contains(name, "clude") || strings.Contains(name, "ignore") || strings.Contains(name, "://")):
+			return ""
+		case ok:
 			arg = value
-		} else if i := strings.IndexAny(arg, "/~"); i > 0 {
-			arg = arg[i:] // -d@/x, -f/x
+		default:
+			if i := strings.IndexAny(arg, "/~"); i > 0 {
+				arg = arg[i:] // -d@/x, -f/x
+			}
 		}
 	}
 	arg = strings.TrimPrefix(arg, "@")
-	return strings.TrimPrefix(arg, "file://")
+	if file, ok := strings.CutPrefix(arg, "file://"); ok {
+		return file
+	}
+	if strings.Contains(arg, "://") {
+		return ""
+	}
+	return arg
 }
 
 // written are the files that a program writes, moves or removes by its
@@ -121,14 +161,33 @@ func fileOf(arg string) string {
 func (r *reading) written(c *call) (files []string) {
 	operands := c.operands()
 	switch c.name {
-	case "tee", "truncate", "shred", "rm", "unlink", "rmdir", "mv", "mkswap", "wipefs", "blkdiscard", "sponge":
+	case "mv":
+		if dir, ok := c.value("t", "target-directory"); ok {
+			return append(operands, dir)
+		}
+		return operands
+	case "tee", "truncate", "shred", "rm", "unlink", "rmdir", "mkswap", "wipefs", "blkdiscard", "sponge":
+		return operands
+	case "touch", "mkdir":
 		return operands
 	case "cp", "install", "ln", "rsync", "scp":
-		if dir, ok := c.value("t", "target-directory"); ok {
+		own := c.name != "rsync" && c.name != "scp"
+		if dir, ok := c.value("t", "target-directory"); ok && own {
 			return []string{dir}
+		}
+		if c.name == "install" && c.has("d") {
+			return operands
 		}
 		if len(operands) > 1 {
 			return operands[len(operands)-1:]
+		}
+	case "tar":
+		if dir, ok := c.value("C", "directory"); ok && (c.has("x") || len(c.args) > 0 && strings.Contains(c.args[0], "x")) {
+			return []string{dir}
+		}
+	case "unzip":
+		if dir, ok := c.value("d"); ok {
+			return []string{dir}
 		}
 	case "dd":
 		for _, o := range operands {
@@ -148,6 +207,9 @@ func (r *reading) written(c *call) (files []string) {
 		if file, ok := c.value("O", "output-document"); ok {
 			return []string{file}
 		}
+		if dir, ok := c.value("P", "directory-prefix"); ok {
+			return []string{dir}
+		}
 	}
 	return files
 }
@@ -156,6 +218,9 @@ func (r *reading) written(c *call) (files []string) {
 // one of the match's is known.
 func (f *facts) meet(m *prepared, name string) bool {
 	if m.except != nil && m.except.has(name) {
+		return false
+	}
+	if anyOf(m.Without, f.c.has) {
 		return false
 	}
 	for _, group := range m.Flags {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"path/filepath"
 	"time"
 )
@@ -28,13 +29,14 @@ func (c Config) RulesPath() string {
 }
 
 // Open opens the log and the rules, and returns the gate before them. Errors
-// are those of [OpenLog] and [NewRulesFile]. The caller closes the gate with
+// are those of [OpenLog]. While the rules were never right no agent's command
+// runs: what they would forbid is not known. The caller closes the gate with
 // [Gate.Close].
 func Open(c Config) (*Gate, error) {
-	rules, err := NewRulesFile(c.RulesPath())
-	if err != nil {
-		return nil, err
+	if !filepath.IsAbs(c.Dir) {
+		return nil, errors.New("audit: the log's directory must be an absolute path")
 	}
+	rules, _ := c.OpenRules() // the gate says what is wrong with it
 	l, err := OpenLog(LogOptions{Dir: c.Dir, Sync: c.Sync, MaxBytes: c.MaxBytes, MaxAge: c.MaxAge})
 	if err != nil {
 		return nil, err

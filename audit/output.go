@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"maps"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -13,10 +14,16 @@ func (r *reading) outputOf(stmts []*syntax.Stmt) string {
 	if r.depth >= maxDepth || !r.spend() {
 		return mark(interpreted) // the strict side
 	}
-	sub := r.inner()
-	sub.judging = &judging{rules: r.rules, work: r.work, spent: r.spent} // findings are another pass's
-	defer func() { r.work = sub.work }()
-	return strings.TrimRight(sub.outputs(stmts, input{}), "\n")
+	return strings.TrimRight(r.quiet(func(q *reading) string { return q.outputs(stmts, input{}) }), "\n")
+}
+
+// quiet works something out that leaves nothing behind: no variable, and no
+// finding, which is another pass's.
+func (r *reading) quiet(f func(*reading) string) string {
+	q := r.inner()
+	q.judging = &judging{rules: r.rules, work: r.work, spent: r.spent}
+	defer func() { r.work = q.work }()
+	return f(q)
 }
 
 func (r *reading) outputs(stmts []*syntax.Stmt, in input) string {
@@ -48,7 +55,10 @@ func (r *reading) output(s *syntax.Stmt, in input) string {
 		return r.outputOfCall(r.callOf(s, x, in))
 	case *syntax.BinaryCmd:
 		if x.Op == syntax.Pipe || x.Op == syntax.PipeAll {
-			return r.output(x.Y, input{text: r.output(x.X, in), given: true})
+			for _, stage := range pipeline(x) {
+				in = input{text: r.output(stage, in), given: true}
+			}
+			return in.text
 		}
 		return r.output(x.X, in) + r.output(x.Y, in)
 	case *syntax.Block:
@@ -90,7 +100,11 @@ func (r *reading) outputOfCall(c *call) string {
 		return out
 	}
 	if body, ok := r.funcs[c.name]; ok && r.depth < maxDepth {
-		return r.inner().output(body, c.input())
+		q := r.inner()
+		q.funcs = maps.Clone(r.funcs)
+		delete(q.funcs, c.name)
+		q.parameters(c.args)
+		return q.output(body, c.input())
 	}
 	switch c.name {
 	case "echo":
@@ -110,11 +124,27 @@ func (r *reading) outputOfCall(c *call) string {
 	case r.rules.in("download", c.name):
 		o |= downloaded
 	case r.rules.in("interpreter", c.name), r.rules.in("shell", c.name):
-		o |= interpreted
+		if inline(c) {
+			o |= interpreted
+		}
 	case r.decodes(c):
 		o |= decoded
 	}
 	return mark(o)
+}
+
+// inline reports whether an interpreter's program is in the command, or given
+// to it to read, and not in a file.
+func inline(c *call) bool {
+	for i, a := range c.args {
+		if len(a) < 2 || a[0] != '-' {
+			return isInput(a)
+		}
+		if _, ok := codeOf(c.args[i:]); ok {
+			return true
+		}
+	}
+	return c.fed
 }
 
 // decodes reports whether a call turns what hides a text into the text.

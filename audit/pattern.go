@@ -58,7 +58,7 @@ func (p *paths) has(file string) bool {
 		at = 1
 	}
 	first := elements[at]
-	if strings.ContainsAny(first, "*?[") {
+	if strings.ContainsAny(first, "*?[!@") {
 		for _, patterns := range p.first {
 			if anyCovers(patterns, elements) {
 				return true
@@ -85,11 +85,23 @@ func (p *paths) add(pattern string) {
 	if elements[0] == "" && len(elements) > 1 {
 		at = 1
 	}
-	if strings.ContainsAny(elements[at], "*?[") {
+	if strings.ContainsAny(elements[at], "*?[") || elements[at] == everything {
 		p.wild = append(p.wild, elements)
 		return
 	}
 	p.first[elements[at]] = append(p.first[elements[at]], elements)
+}
+
+// everything is an element of a pattern for one of a path that stands for all
+// there is in a directory.
+const everything = `\*`
+
+func coversAll(element string) bool {
+	switch element {
+	case "*", ".*", "?*", ".?*", ".??*", ".[!.]*", "[!.]*", "**":
+		return true
+	}
+	return strings.Contains(element, "!(") || strings.Contains(element, "@(")
 }
 
 // covers compares a pattern with a path, element by element.
@@ -98,7 +110,7 @@ func covers(pattern, elements []string) bool {
 		if pattern[0] == "**" {
 			return true // "**" comes last
 		}
-		if len(elements) == 0 || !alike(pattern[0], elements[0]) {
+		if len(elements) == 0 || !alike(pattern[0], elements[0]) && !(pattern[0] == everything && coversAll(elements[0])) {
 			return false
 		}
 		pattern, elements = pattern[1:], elements[1:]
@@ -110,6 +122,9 @@ func covers(pattern, elements []string) bool {
 func alike(a, b string) bool {
 	if a == b {
 		return true
+	}
+	if a == everything {
+		return false
 	}
 	if strings.ContainsAny(a, "*?[") {
 		if ok, _ := path.Match(a, b); ok {

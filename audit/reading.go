@@ -1,9 +1,11 @@
 package audit
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
@@ -20,6 +22,7 @@ type reading struct {
 	cwd   string
 	funcs map[string]*syntax.Stmt
 	depth int
+	loops int // that this is within
 }
 
 // judging is what all readings of one command share.
@@ -29,11 +32,14 @@ type judging struct {
 	unparsed bool
 	work     int
 	spent    bool
+	programs map[string]bool // in other languages, that were looked at
 }
 
 const (
 	// maxWork bounds the simple commands looked at, repeated ones counted.
-	maxWork = 2000
+	maxWork = 3000
+	// bytesPerStep is how much text counts as one step.
+	bytesPerStep = 64
 	// maxDepth bounds texts within texts, and calls of functions.
 	maxDepth = 12
 	// maxItems bounds how often the body of a loop is looked at.
@@ -82,6 +88,7 @@ func (r *reading) again(text string, in input) {
 		r.engine("too-complex", show(text))
 		return
 	}
+	r.work += len(text) / bytesPerStep
 	sub := r.inner()
 	sub.read(text, in)
 }
@@ -160,12 +167,32 @@ func (r *reading) binary(x *syntax.BinaryCmd, s *syntax.Stmt, in input) {
 		r.stmt(x.Y, in)
 		return
 	}
-	whole := in.whole
-	if whole == "" {
-		whole = r.source(s)
+	if in.whole == "" {
+		in.whole = r.source(s)
 	}
-	r.inner().stmt(x.X, input{in.text, in.given, whole})
-	r.inner().stmt(x.Y, input{r.output(x.X, in), true, whole})
+	stages := pipeline(x)
+	for i, stage := range stages {
+		r.inner().stmt(stage, in)
+		if i+1 < len(stages) {
+			in = input{r.quiet(func(q *reading) string { return q.output(stage, in) }), true, in.whole}
+		}
+	}
+}
+
+// pipeline is the commands of a pipeline, in their order.
+func pipeline(x *syntax.BinaryCmd) []*syntax.Stmt {
+	stages := []*syntax.Stmt{x.Y}
+	for s := x.X; ; {
+		inner, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok || inner.Op != syntax.Pipe && inner.Op != syntax.PipeAll || len(s.Redirs) > 0 || s.Negated {
+			stages = append(stages, s)
+			break
+		}
+		stages = append(stages, inner.Y)
+		s = inner.X
+	}
+	slices.Reverse(stages)
+	return stages
 }
 
 func (r *reading) loop(x *syntax.ForClause, s *syntax.Stmt, in input) {
@@ -178,22 +205,24 @@ func (r *reading) loop(x *syntax.ForClause, s *syntax.Stmt, in input) {
 	}
 	r.substitutions(iter.Items...)
 	items := r.fields(iter.Items...)
-	for _, item := range telling(items) {
+	r.loops++
+	for _, item := range telling(items, max(maxItems>>(2*(r.loops-1)), 2)) {
 		r.vars.set(iter.Name.Value, item)
 		r.stmts(x.Do, in)
 	}
+	r.loops--
 }
 
 // telling picks the items of a loop whose bodies are worth a look: those that
 // may be paths, flags or unknown come first, of plain words the last stands
 // for all that are too many.
-func telling(items []string) []string {
+func telling(items []string, most int) []string {
 	if len(items) == 0 {
 		return []string{mark(unknown)}
 	}
 	slices.SortStableFunc(items, func(a, b string) int { return weight(b) - weight(a) })
 	items = slices.Compact(items)
-	return items[:min(len(items), maxItems)]
+	return items[:min(len(items), most)]
 }
 
 func weight(item string) int {
@@ -229,13 +258,26 @@ func (r *reading) invoke(body *syntax.Stmt, c *call) {
 		return
 	}
 	sub := r.inner()
-	for i, a := range c.args[:min(len(c.args), 9)] {
-		sub.vars.set(string(rune('1'+i)), a)
-	}
-	sub.vars.setList("@", c.args)
-	sub.vars.setList("*", c.args)
+	sub.funcs = maps.Clone(r.funcs)
+	delete(sub.funcs, c.name) // one that calls itself is read once
+	sub.parameters(c.args)
 	sub.stmt(body, c.input())
 	r.cwd = sub.cwd
+}
+
+// parameters sets the positional parameters.
+func (r *reading) parameters(args []string) {
+	for i, a := range args[:min(len(args), 9)] {
+		r.vars.set(string(rune('1'+i)), a)
+	}
+	r.vars.setList("@", args)
+	r.vars.setList("*", args)
+}
+
+// made reports whether a command's name is what another writes, and not only a
+// part of a name.
+func made(name string) bool {
+	return origins(name)&risky != 0 && strings.TrimFunc(name, func(x rune) bool { return isMark(x) || unicode.IsSpace(x) }) == ""
 }
 
 func (r *reading) declare(x *syntax.DeclClause, outer *call) {
@@ -244,7 +286,14 @@ func (r *reading) declare(x *syntax.DeclClause, outer *call) {
 		if a.Name == nil { // a flag, or a name that is made up
 			if a.Value != nil {
 				r.substitutions(a.Value)
-				c.args = append(c.args, r.fields(a.Value)...)
+				for _, f := range r.fields(a.Value) {
+					if name, value, ok := strings.Cut(f, "="); ok {
+						c.assigns = append(c.assigns, assignment{name, value})
+						r.vars.set(name, value)
+						continue
+					}
+					c.args = append(c.args, f)
+				}
 			}
 			continue
 		}
@@ -264,16 +313,26 @@ func (r *reading) assign(a *syntax.Assign) {
 	if a.Name == nil || a.Naked {
 		return
 	}
+	if a.Index != nil {
+		r.within(a.Index)
+	}
 	switch {
 	case a.Array != nil:
 		var words []*syntax.Word
 		for _, e := range a.Array.Elems {
+			if e.Index != nil {
+				r.within(e.Index)
+			}
 			if e.Value != nil {
 				words = append(words, e.Value)
 			}
 		}
 		r.substitutions(words...)
-		r.vars.setList(a.Name.Value, r.fields(words...))
+		var list []string
+		if a.Append {
+			list = slices.Clone(r.vars[a.Name.Value].List)
+		}
+		r.vars.setList(a.Name.Value, append(list, r.fields(words...)...))
 	case a.Index != nil:
 		r.vars.set(a.Name.Value, mark(origins(r.text(a.Value))))
 	case a.Append:
@@ -314,9 +373,15 @@ func (r *reading) run(c *call) {
 	if c.name == "" {
 		return
 	}
-	if origins(c.name)&risky != 0 {
+	if made(c.name) {
 		r.engine("substituted-command", c.part)
 		return
+	}
+	if !constant(c.name) && c.fed && origins(c.stdin)&(downloaded|decoded) != 0 {
+		r.engine("fed-interpreter", c.feed()) // it may be any program
+	}
+	if c.name == "set" && len(c.args) > 1 && c.args[0] == "--" {
+		r.parameters(c.args[1:])
 	}
 	if body, ok := r.funcs[c.name]; ok {
 		r.invoke(body, c)
@@ -404,7 +469,7 @@ func (r *reading) within(n syntax.Node) {
 		case *syntax.ProcSubst:
 			in := input{}
 			if x.Op == syntax.CmdOut { // it reads what the command writes
-				in = input{text: mark(unknown), given: true}
+				in = input{text: mark(downloaded), given: true}
 			}
 			r.inner().stmts(x.Stmts, in)
 			return false

@@ -44,6 +44,8 @@ type match struct {
 	Except []string `yaml:"except"`
 	// Flags are groups, of each of which one flag must be given.
 	Flags [][]string `yaml:"flags"`
+	// Without are flags of which none may be given.
+	Without []string `yaml:"without"`
 	// Words are the first operands, alternatives separated by "|".
 	Words []string `yaml:"words"`
 	// Operand are paths, of which one operand must be one. "*" stands for

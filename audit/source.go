@@ -15,10 +15,11 @@ type RulesFile struct {
 	path string
 
 	mu    sync.Mutex
+	named bool // it must be there
 	seen  fileState
 	last  *Classifier
 	err   error
-	asked time.Time
+	right bool // it was at least once
 }
 
 // fileState tells one state of a file from another.
@@ -37,18 +38,33 @@ func (s fileState) same(o fileState) bool {
 const maxRulesFile = 1 << 20
 
 // NewRulesFile reads a file of rules. An empty path stands for the built-in
-// rules alone; a file that is missing changes nothing until it is there.
+// rules alone; a file that is missing changes nothing until it is there. While a
+// file was never right, the built-in rules hold and Classifier returns what is
+// wrong with it.
 func NewRulesFile(path string) (*RulesFile, error) {
 	f := &RulesFile{path: path, last: NewClassifier(Builtin())}
-	if path == "" {
-		return f, nil
+	if path != "" {
+		f.load(f.state())
+	}
+	return f, f.err
+}
+
+// OpenRules reads the file of rules that is meant. One that was named must be
+// there. With the error comes what holds until the file is right.
+func (c Config) OpenRules() (*RulesFile, error) {
+	f := &RulesFile{path: c.RulesPath(), named: c.Rules != "", last: NewClassifier(Builtin())}
+	f.load(f.state())
+	return f, f.err
+}
+
+// usable reports whether the rules that hold are those that somebody wrote.
+func (f *RulesFile) usable() bool {
+	if f.path == "" {
+		return true
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.load(f.state()); f.err != nil {
-		return nil, f.err
-	}
-	return f, nil
+	return f.right
 }
 
 // Classifier returns the classifier for the file as it is now. While the file
@@ -76,8 +92,12 @@ func (f *RulesFile) state() fileState {
 
 func (f *RulesFile) load(now fileState) {
 	f.seen = now
+	if !now.there && f.named {
+		f.err = errors.New("audit: the rules file that audit.rules names is not there; put it there, or name another")
+		return
+	}
 	if !now.there {
-		f.last, f.err = NewClassifier(Builtin()), nil
+		f.last, f.err, f.right = NewClassifier(Builtin()), nil, true
 		return
 	}
 	if now.size > maxRulesFile {
@@ -98,7 +118,7 @@ func (f *RulesFile) load(now fileState) {
 		f.err = err
 		return
 	}
-	f.last, f.err = NewClassifier(rules), nil
+	f.last, f.err, f.right = NewClassifier(rules), nil, true
 }
 
 // RuleInfo describes a rule.

@@ -56,7 +56,7 @@ func (r *reading) endless(loop syntax.Node, s *syntax.Stmt) {
 	}
 	spawns := false
 	for _, s := range body {
-		spawns = spawns || s.Background
+		spawns = spawns || inBackground(s)
 		if calls(s, "sleep", "wait", "read", "break", "exit", "return", "inotifywait", "usleep") {
 			return
 		}
@@ -64,6 +64,21 @@ func (r *reading) endless(loop syntax.Node, s *syntax.Stmt) {
 	if spawns {
 		r.engine("endless-spawn", r.source(s))
 	}
+}
+
+// inBackground reports whether a statement starts something in the background.
+func inBackground(s *syntax.Stmt) bool {
+	found := false
+	syntax.Walk(s, func(n syntax.Node) bool {
+		switch x := n.(type) {
+		case *syntax.FuncDecl:
+			return false
+		case *syntax.Stmt:
+			found = found || x.Background
+		}
+		return !found
+	})
+	return found
 }
 
 // forever reports whether a loop's condition never ends it.

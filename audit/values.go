@@ -81,6 +81,9 @@ const (
 	valueLimit = 512
 	// wordsLimit bounds what one word may become.
 	wordsLimit = 256
+	// wordLimit is the longest word that is put together, the longest path of
+	// the kernel (PATH_MAX).
+	wordLimit = 4096
 	// partsLimit bounds the pieces that a word is made of.
 	partsLimit = 256
 )
@@ -169,12 +172,23 @@ func (r *reading) expandWord(w *syntax.Word) (fields []string) {
 		r.engine("too-complex", r.source(w))
 		return fallback()
 	}
+	for _, p := range w.Parts {
+		if _, ok := p.(*syntax.ExtGlob); ok { // it stands for names
+			return []string{r.source(w)}
+		}
+	}
 	if wide(w) {
 		return fallback()
 	}
 	fields, err := expand.Fields(r.expansion(), w)
 	if err != nil || len(fields) > wordsLimit {
 		return fallback()
+	}
+	for i, f := range fields {
+		if len(f) > wordLimit && len(w.Parts) > 1 { // no path is that long
+			fields[i] = mark(origins(f))
+		}
+		r.work += len(f) / bytesPerStep
 	}
 	return fields
 }

@@ -67,18 +67,34 @@ type verifying struct {
 	begins   uint64
 	beginMAC mac
 	removed  Record // the latest record of a retention
+	// names, size of the last of them, and head are as they were when it began.
+	names   []string
+	size    int64
+	head    head
+	headErr error
 }
 
-// Verify reads a whole log and compares every record with the chain, and the
-// end with the head. It holds the lock meanwhile, so that nothing is appended.
-// An error means that it could not be read; what is wrong with it is in the
+// ErrNoLog is [Verify]'s answer where nothing was ever recorded.
+var ErrNoLog = errors.New("audit: there is no log")
+
+// Verify reads a log as it is at the beginning of the call and compares every
+// record with the chain, and the end with the head. Others append meanwhile. An
+// error means that it could not be read; what is wrong with it is in the
 // report. What whoever holds the key can still forge is in docs/AUDIT.md.
 func Verify(ctx context.Context, dir string) (Report, error) {
 	root, err := os.OpenRoot(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return Report{}, ErrNoLog
+	}
 	if err != nil {
 		return Report{}, hidden("opening the log's directory", err)
 	}
 	defer root.Close()
+	if names, err := segments(root); err == nil && len(names) == 0 {
+		if _, err := root.Stat(headFile); errors.Is(err, os.ErrNotExist) {
+			return Report{}, ErrNoLog
+		}
+	}
 	lock, err := root.OpenFile(lockFile, os.O_RDWR, 0)
 	if err != nil {
 		return Report{}, hidden("opening the lock", err)
@@ -90,21 +106,48 @@ func Verify(ctx context.Context, dir string) (Report, error) {
 	if err := l.take(ctx); err != nil {
 		return Report{}, err
 	}
-	defer unix.Flock(int(lock.Fd()), unix.LOCK_UN)
-	key, err := readKey(root)
-	if err != nil {
-		return Report{}, err
+	v := &verifying{}
+	err = v.freeze(root)
+	unix.Flock(int(lock.Fd()), unix.LOCK_UN)
+	if err == nil {
+		err = v.all(root)
 	}
-	v := &verifying{chain: chain{key}}
-	return v.report, v.all(root)
+	return v.report, err
 }
+
+// freeze notes what is there, with nobody appending.
+func (v *verifying) freeze(root *os.Root) (err error) {
+	if v.chain.key, err = readKey(root); err != nil {
+		return err
+	}
+	if v.names, err = segments(root); err != nil {
+		return err
+	}
+	if n := len(v.names); n > 0 {
+		st, err := root.Stat(v.names[n-1])
+		if err != nil {
+			return hidden("reading the log", err)
+		}
+		v.size = st.Size()
+	}
+	f, err := root.Open(headFile)
+	if errors.Is(err, os.ErrNotExist) {
+		v.headErr = errNoHead
+		return nil
+	}
+	if err != nil {
+		return hidden("reading the head", err)
+	}
+	defer f.Close()
+	v.head, v.headErr = v.chain.readHead(f)
+	return nil
+}
+
+var errNoHead = errors.New("audit: the head is missing")
 
 func (v *verifying) all(root *os.Root) error {
 	v.last, v.known = v.chain.start(), true
-	names, err := segments(root)
-	if err != nil {
-		return err
-	}
+	names := v.names
 	for i, name := range names {
 		if i > 0 && numberOf(name) != numberOf(names[i-1])+1 {
 			v.problem(Problem{Segment: name, What: "the files before this one are missing"})
@@ -116,7 +159,7 @@ func (v *verifying) all(root *os.Root) error {
 	v.report.Segments = len(names)
 	v.report.Last = v.seq
 	v.beginning()
-	return v.ending(root, names)
+	return v.ending()
 }
 
 func (v *verifying) problem(p Problem) {
@@ -131,7 +174,11 @@ func (v *verifying) segment(root *os.Root, name string, first bool) error {
 		return hidden("reading the log", err)
 	}
 	defer f.Close()
-	r := bufio.NewReaderSize(f, 64<<10)
+	var from io.Reader = f
+	if name == v.names[len(v.names)-1] {
+		from = io.LimitReader(f, v.size)
+	}
+	r := bufio.NewReaderSize(from, 64<<10)
 	for n := 1; ; n++ {
 		line, err := readLine(r)
 		if errors.Is(err, io.EOF) && len(line) == 0 {
@@ -222,20 +269,16 @@ func (v *verifying) beginning() {
 }
 
 // ending compares the last record with the head.
-func (v *verifying) ending(root *os.Root, names []string) error {
-	f, err := root.Open(headFile)
-	if err != nil {
-		v.problem(Problem{What: "the head is missing: whether the log was cut short cannot be told"})
-		return nil
-	}
-	defer f.Close()
-	h, err := v.chain.readHead(f)
+func (v *verifying) ending() error {
+	h := v.head
 	switch {
-	case errors.Is(err, errHead):
+	case errors.Is(v.headErr, errNoHead):
+		v.problem(Problem{What: "the head is missing: whether the log was cut short cannot be told"})
+	case errors.Is(v.headErr, errHead):
 		v.problem(Problem{What: "the head was changed: whether the log was cut short cannot be told"})
-	case err != nil:
-		return err
-	case h.Segment == "" && len(names) > 0:
+	case v.headErr != nil:
+		return v.headErr
+	case h.Segment == "" && len(v.names) > 0:
 		v.problem(Problem{What: "the head is empty: whether the log was cut short cannot be told"})
 	case v.seq < h.Seq:
 		v.problem(Problem{What: fmt.Sprintf("records %d to %d are missing at the end", v.seq+1, h.Seq)})

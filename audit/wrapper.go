@@ -60,7 +60,7 @@ func wrappers() map[string]wrapper {
 		"timeout":  {skip: 1, values: "ks", long: []string{"kill-after", "signal"}},
 		"unshare":  {values: "RSGw"},
 		"watch":    {values: "n", long: []string{"interval"}},
-		"xargs":    {values: "aEIiLlnPsd", long: []string{"arg-file", "delimiter", "replace", "max-lines", "max-args", "max-procs", "max-chars"}, stdin: true},
+		"xargs":    {values: "aEILnPsd", long: []string{"arg-file", "delimiter", "replace", "max-lines", "max-args", "max-procs", "max-chars"}, stdin: true},
 		"busybox":  {}, "toybox": {},
 	}
 }
@@ -161,6 +161,9 @@ func (w wrapper) takesNext(flag string) bool {
 func filled(c *call, words []string) []string {
 	added := given(c)
 	place, ok := c.value("I", "replace")
+	if c.has("i") && !ok {
+		place, ok = "{}", true
+	}
 	if c.name == "parallel" {
 		place, ok = "{}", true
 	}
@@ -198,6 +201,7 @@ func found(c *call) (calls []*call) {
 	if len(roots) == 0 {
 		roots = []string{"."}
 	}
+	all := !filtered(c)
 	for i := 0; i < len(c.args); i++ {
 		switch c.args[i] {
 		case "-exec", "-execdir", "-ok", "-okdir":
@@ -207,18 +211,22 @@ func found(c *call) (calls []*call) {
 			}
 			var words []string
 			for _, a := range c.args[i+1 : end] {
-				if a == "{}" {
+				if a == "{}" && all {
 					words = append(words, roots...)
 				} else {
 					words = append(words, strings.ReplaceAll(a, "{}", mark(unknown)))
 				}
 			}
 			if len(words) > 0 {
-				calls = append(calls, &call{name: programName(words[0]), args: words[1:], part: c.part, whole: c.whole})
+				args := words[1:]
+				if programName(words[0]) == "rm" && all { // of each file, wherever it is
+					args = append([]string{"-r"}, args...)
+				}
+				calls = append(calls, &call{name: programName(words[0]), args: args, part: c.part, whole: c.whole})
 			}
 			i = end
 		case "-delete":
-			if !filtered(c) {
+			if all {
 				calls = append(calls, &call{name: "rm", args: append([]string{"-rf"}, roots...), part: c.part, whole: c.whole})
 			}
 		}
@@ -228,9 +236,13 @@ func found(c *call) (calls []*call) {
 
 // filtered reports whether find picks what it finds by its name or the like.
 func filtered(c *call) bool {
-	for _, a := range c.args {
+	for i, a := range c.args {
+		if strings.HasSuffix(a, "name") && i+1 < len(c.args) && c.args[i+1] == "*" {
+			continue // no filter
+		}
 		switch a {
-		case "-name", "-iname", "-path", "-regex", "-newer", "-mtime", "-mmin", "-size", "-user", "-empty", "-maxdepth", "-atime", "-ctime", "-perm":
+		case "-prune", "-mindepth", "-newermt", "-inum", "-links", "-iregex", "-ipath", "-wholename", "-group", "-nouser",
+			"-name", "-iname", "-path", "-regex", "-newer", "-mtime", "-mmin", "-size", "-user", "-empty", "-maxdepth", "-atime", "-ctime", "-perm":
 			return true
 		}
 	}

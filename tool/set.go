@@ -47,7 +47,17 @@ func (s *Set) ID() string { return s.turn.ID() }
 func (s *Set) Key() mapping.Key { return s.turn.Key() }
 
 // begin acquires the sandbox and takes a call past the audit.
+//
+// What is blocked makes no sandbox.
 func (s *Set) begin(ctx context.Context, c audit.Call) (provider.Sandbox, *pass, error) {
+	if s.o.Audit != nil && s.o.Audit.Blocks(c) {
+		p, err := s.admit(ctx, c)
+		if err == nil { // the rules have changed in between
+			err = invalid(c.Tool, "the rules about commands have just changed", "try again")
+			p.failed(ctx, err)
+		}
+		return nil, nil, err
+	}
 	sandbox, err := s.turn.Ensure(ctx)
 	if err != nil {
 		return nil, nil, err

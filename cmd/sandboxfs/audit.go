@@ -51,12 +51,20 @@ func auditCommand() *cli.Command {
 }
 
 func rulesOf(c *cli.Context) (*audit.RulesFile, error) {
-	cfg, err := settings(c)
+	a, err := auditOf(c)
 	if err != nil {
 		return nil, err
 	}
-	a := auditConfig(cfg)
-	return audit.NewRulesFile(a.RulesPath())
+	return a.OpenRules()
+}
+
+// auditOf is the audit that is configured.
+func auditOf(c *cli.Context) (audit.Config, error) {
+	cfg, err := settings(c)
+	if err != nil {
+		return audit.Config{}, err
+	}
+	return auditConfig(cfg)
 }
 
 func auditCheck(c *cli.Context) error {
@@ -111,12 +119,12 @@ func auditRules(c *cli.Context) error {
 }
 
 func auditVerify(c *cli.Context) error {
-	cfg, err := settings(c)
+	a, err := auditOf(c)
 	if err != nil {
 		return err
 	}
-	report, err := audit.Verify(c.Context, auditDir(cfg))
-	if errors.Is(err, iofs.ErrNotExist) && len(report.Problems) == 0 {
+	report, err := audit.Verify(c.Context, a.Dir)
+	if errors.Is(err, audit.ErrNoLog) {
 		return errors.New("there is no log yet; it begins with the first command")
 	}
 	if err != nil {
@@ -194,7 +202,7 @@ func auditLog(c *cli.Context) error {
 	if c.Args().Present() {
 		return strayArgument(c, c.Args().First())
 	}
-	cfg, err := settings(c)
+	a, err := auditOf(c)
 	if err != nil {
 		return err
 	}
@@ -209,7 +217,7 @@ func auditLog(c *cli.Context) error {
 		}
 		w.user, w.thread = key.User, key.Thread
 	}
-	r, err := audit.OpenReader(auditDir(cfg))
+	r, err := audit.OpenReader(a.Dir)
 	if errors.Is(err, iofs.ErrNotExist) {
 		if c.Bool("follow") {
 			return errors.New("there is no log yet; it begins with the first command")
@@ -274,8 +282,11 @@ func printRecord(c *cli.Context, r audit.Record) error {
 		}
 		_, err = fmt.Fprintf(c.App.Writer, "%s %s start %s:%s %s %s%s %q\n", at, r.Call[:min(8, len(r.Call))], r.User, r.Thread, r.Tool, verdict, rule, what)
 	case audit.TypeEnd:
-		how := r.Error
-		if r.Exit != nil {
+		how := "done"
+		switch {
+		case r.Error != "":
+			how = fmt.Sprintf("%q", r.Error)
+		case r.Exit != nil:
 			how = fmt.Sprintf("exit %d", *r.Exit)
 		}
 		if r.TimedOut {

@@ -18,12 +18,14 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// auditDir is where the log of a data directory is.
-func auditDir(cfg *config.Config) string { return filepath.Join(cfg.Provider.Home, "audit") }
-
-// auditConfig is what the settings say of the audit.
-func auditConfig(cfg *config.Config) audit.Config {
-	a := audit.Config{Dir: auditDir(cfg), Rules: cfg.Audit.Rules, Sync: audit.Sync(cfg.Audit.Sync), MaxBytes: cfg.Audit.MaxBytes, MaxAge: cfg.Audit.MaxAge}
+// auditConfig is what the settings say of the audit. The log is in the data
+// directory.
+func auditConfig(cfg *config.Config) (audit.Config, error) {
+	resolved, err := cfg.Provider.Resolve(provider.ProcessEnvironment())
+	if err != nil {
+		return audit.Config{}, err
+	}
+	a := audit.Config{Dir: filepath.Join(resolved.Home, "audit"), Rules: cfg.Audit.Rules, Sync: audit.Sync(cfg.Audit.Sync), MaxBytes: cfg.Audit.MaxBytes, MaxAge: cfg.Audit.MaxAge}
 	if a.MaxBytes == 0 {
 		a.MaxBytes = -1
 	}
@@ -33,7 +35,7 @@ func auditConfig(cfg *config.Config) audit.Config {
 	if !cfg.Audit.Required {
 		a.Required = audit.RecordIfPossible
 	}
-	return a
+	return a, nil
 }
 
 // openGate opens the audit of the data directory. The caller closes it.
@@ -42,7 +44,11 @@ func openGate(c *cli.Context) (*audit.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return audit.Open(auditConfig(cfg))
+	a, err := auditConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return audit.Open(a)
 }
 
 // record puts the audit before a starter. What a person runs is recorded and
