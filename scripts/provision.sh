@@ -33,6 +33,8 @@ packages() {
 	procps	ps and pgrep inside a thread	test/escape
 	fuse3	a set-uid fusermount3 that must stay inert	test/escape
 	bubblewrap	the nested sandbox; the peer in benchmarks	test/escape, make bench
+	strace	a program that must work in a sandbox	make test
+	nodejs	a program that must work in a sandbox	make test
 	bindfs	a filesystem to compare ours with	make bench
 	fuse-overlayfs	another one	make bench
 	ripgrep	a search that uses all processors	make bench
