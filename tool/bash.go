@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -122,7 +123,7 @@ func (s *Set) timeout(seconds float64) (time.Duration, error) {
 		return 0, invalid(NameBash, fmt.Sprintf("timeout must be more than 0 and at most %s seconds", number(s.o.MaxTimeout.Seconds())),
 			"give fewer seconds; what must run longer can be started in the background of a session")
 	}
-	return time.Duration(seconds * float64(time.Second)), nil
+	return max(time.Duration(seconds*float64(time.Second)), time.Millisecond), nil
 }
 
 // refuseCommand records a command that cannot run, and says why.
@@ -206,4 +207,4 @@ func (s *Set) report(to func(Progress), started time.Time, out, errs *collector,
 	return func() { close(done); <-ended }
 }
 
-func number(f float64) string { return strings.TrimSuffix(fmt.Sprintf("%.3g", f), ".0") }
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

@@ -190,11 +190,15 @@ func (s *Set) show(r *ReadFileResult, content []byte, ranged, part bool) {
 		room = max(room-utf8.RuneCountInString(notes), 1)
 	}
 	cut, n := head(text, room, func(kept string, chars, of int) string {
-		return fmt.Sprintf("\n[truncated: showing first %d of %d chars. Read on with start_line=%d, or give start_line and end_line for a part]", chars, of, r.StartLine+strings.Count(kept, "\n"))
+		next := r.StartLine + strings.Count(kept, "\n")
+		if next == r.StartLine { // one line, which no range of lines divides
+			return fmt.Sprintf("\n[truncated: showing first %d of %d chars. Line %d is longer than what can be shown: use grep, or bash with cut -c; after it read on with start_line=%d]", chars, of, next, next+1)
+		}
+		return fmt.Sprintf("\n[truncated: showing first %d of %d chars. Read on with start_line=%d, or give start_line and end_line for a part]", chars, of, next)
 	})
 	if n < len(text) {
 		r.Truncated = true
-		r.NextLine = r.StartLine + strings.Count(text[:n], "\n")
+		r.NextLine = r.StartLine + max(strings.Count(text[:n], "\n"), 1)
 		r.Content, r.EndLine = text[:n], r.StartLine+lineCount([]byte(text[:n]))-1
 	}
 	r.text = cut + notes

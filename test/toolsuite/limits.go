@@ -190,7 +190,10 @@ func readIsBounded(e *env) {
 	if n := utf8.RuneCountInString(a.Text); n > 50000 {
 		e.Errorf("one over the limit: %d characters", n)
 	}
-	e.wantContains(a, " of 50001 chars")
+	e.wantContains(a, " of 50001 chars", "Line 1 is longer than what can be shown")
+	if r := a.Result.(*tool.ReadFileResult); r.NextLine != 2 {
+		e.Errorf("behind a line that is too long the next is %d", r.NextLine)
+	}
 }
 
 // lsIsBounded demands the head of a long listing, in whole lines.
