@@ -118,8 +118,8 @@ func (l *Log) takeIn(h head, size int64) (head, error) {
 		h.Size, h.Seq, h.MAC = h.Size+int64(len(line)), record.Seq, sum
 	}
 	if h.Size < size {
-		if err := l.segment.Truncate(h.Size); err != nil {
-			return head{}, hidden("clearing a part of a record away", err)
+		if err := l.takeBack(h); err != nil {
+			return head{}, err
 		}
 	}
 	return h, l.chain.writeHead(l.head, h)
@@ -254,21 +254,29 @@ func (l *Log) put(at *head, records ...Record) error {
 	}
 	next.Size += int64(len(lines))
 	if _, err := l.segment.Write(lines); err != nil {
-		return errors.Join(hidden("writing the log", err), l.segment.Truncate(at.Size))
+		return errors.Join(hidden("writing the log", err), l.takeBack(*at))
 	}
 	if l.o.Sync == Always {
 		if err := unix.Fdatasync(int(l.segment.Fd())); err != nil {
-			return errors.Join(hidden("writing the log to the disk", err), l.segment.Truncate(at.Size))
+			return errors.Join(hidden("writing the log to the disk", err), l.takeBack(*at))
 		}
 	}
 	if err := l.chain.writeHead(l.head, next); err != nil {
-		return errors.Join(err, l.segment.Truncate(at.Size))
+		return errors.Join(err, l.takeBack(*at))
 	}
 	*at = next
 	if l.o.Sync == Always {
 		return unix.Fdatasync(int(l.head.Fd()))
 	}
 	l.later()
+	return nil
+}
+
+// takeBack cuts off what was written behind the end.
+func (l *Log) takeBack(end head) error {
+	if err := l.segment.Truncate(end.Size); err != nil {
+		return hidden("taking a part of a record back", err)
+	}
 	return nil
 }
 

@@ -34,6 +34,17 @@ func (c *Classifier) Judge(command string) Judgement {
 	if j, refused := refuse(command); refused {
 		return j
 	}
+	shared := c.read(command)
+	slices.SortStableFunc(shared.findings, func(a, b Finding) int { return int(b.Verdict) - int(a.Verdict) })
+	j := Judgement{Unparsed: shared.unparsed, Findings: shared.findings}
+	if len(j.Findings) > 0 {
+		j.Finding = j.Findings[0]
+	}
+	return j
+}
+
+// read goes over a command once.
+func (c *Classifier) read(command string) *judging {
 	shared := &judging{rules: c.rules}
 	r := &reading{judging: shared, vars: variables{}, cwd: workspace}
 	if tooNested(command) {
@@ -41,12 +52,7 @@ func (c *Classifier) Judge(command string) Judgement {
 	} else {
 		r.read(unmarked(command), input{})
 	}
-	slices.SortStableFunc(shared.findings, func(a, b Finding) int { return int(b.Verdict) - int(a.Verdict) })
-	j := Judgement{Unparsed: shared.unparsed, Findings: shared.findings}
-	if len(j.Findings) > 0 {
-		j.Finding = j.Findings[0]
-	}
-	return j
+	return shared
 }
 
 // refuse answers for what is no command at all.

@@ -38,7 +38,7 @@ func (c chain) readHead(f *os.File) (h head, err error) {
 	buf := make([]byte, headSize+1)
 	n, err := f.ReadAt(buf, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return h, fmt.Errorf("audit: reading the head: %w", err)
+		return h, hidden("reading the head", err)
 	}
 	if n == 0 {
 		return h, nil // nothing was ever written
@@ -60,7 +60,7 @@ func (c chain) writeHead(f *os.File, h head) error {
 	buf[headSize-1] = '\n'
 	copy(buf, body)
 	if _, err := f.WriteAt(buf, 0); err != nil {
-		return fmt.Errorf("audit: writing the head: %w", err)
+		return hidden("writing the head", err)
 	}
 	return nil
 }

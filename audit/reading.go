@@ -48,8 +48,10 @@ const (
 
 // spend takes one step of the work, and reports whether there was one left.
 func (j *judging) spend() bool {
-	j.work++
-	if j.work >= maxWork && !j.spent {
+	if j.spent {
+		return false
+	}
+	if j.work++; j.work >= maxWork {
 		j.spent = true
 		j.engine("too-complex", "")
 	}
